@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irc.driver.program import parse, source_of
-from irc.driver.reports import VERIFY, is_reporting, note_program, timed
+from irc.driver.reports import is_reporting, note_program
+from irc.driver.subjects import Options, Subject, module_text, places_of, subject_of
 from irc.runtime.artifact import Artifact
 from irc.runtime.executable import Executable
-from irc.support import cache, tuned
-from irc.support.diagnostics import IrcError, register_source
+from irc.support import cache
+from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -38,36 +38,6 @@ TARGETS = ("cpu", "cuda", "interpret", "sim")
 
 MAX_IN_MEMORY = 256
 """Executables that are kept; the one used least recently goes first."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What beside the program decides the result.
-
-    arch: of the kernels, `sm_90a`; empty where there are none. dims: replacements of the program's dims. func: the
-    entry function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order:
-    sums may be added up in any order where that is faster, so that results differ in their last bits from run to run;
-    else they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type
-    that no argument before it took. tuned: tells apart the tuned configs that kernels take; empty where they take
-    none.
-    """
-
-    arch: str = ""
-    dims: tuple[tuple[str, int], ...] = ()
-    func: str | None = None
-    strict_rounding: bool = False
-    any_order: bool = False
-    donate: tuple[int, ...] = ()
-    tuned: str = ""
-
-    @property
-    def of_passes(self) -> dict[str, Any]:
-        """What goes to the passes that have such an option."""
-        return {"strict_rounding": self.strict_rounding, "any_order": self.any_order, "tuned": bool(self.tuned)}
-
-    def with_tuned(self) -> Options:
-        """These, with the configs that a tuner found so far."""
-        return replace(self, tuned=tuned.stamp(self.arch)) if self.arch else self
 
 
 def compile(
@@ -205,85 +175,6 @@ def lower_program(
     return module
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A program that is compiled: its text and file name, or a module; `key` tells it from others. places: of the
-    ops of the module that the text was printed of, in the order of a walk."""
-
-    key: tuple[str, ...]
-    text: str | None
-    name: str
-    given: ModuleOp | None
-    places: tuple[str, ...] = ()
-
-    def module(self, options: Options) -> ModuleOp:
-        """The parsed and verified module, the entry function alone, with the architecture that it is for."""
-        from irc.ir.donation import donate
-        from irc.ir.functions import entry_of
-        from irc.ir.targets import set_target
-
-        module = self._isolated(options)
-        if options.arch:
-            set_target(module, options.arch)
-        if options.donate:
-            donate(entry_of(module), options.donate)
-        return module
-
-    def as_text(self) -> Subject:
-        """The same program, of which no module is kept."""
-        if self.given is None:
-            return self
-        text, name = self.key[1], "module.mlir"
-        return Subject(("text", name, text), text, name, None, _places(self.given))
-
-    def _isolated(self, options: Options) -> ModuleOp:
-        from irc.driver.program import isolate
-        from irc.ir.verification import verify
-
-        module = self._parsed(options)
-        if self.given is not None or self.name.endswith(".mlir"):
-            timed(VERIFY, lambda: verify(module))
-        return isolate(module, options.func)
-
-    def _parsed(self, options: Options) -> ModuleOp:
-        if self.given is not None:
-            _refuse_dims(options)
-            return self.given
-        text = self.text
-        assert text is not None
-        module = timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
-        if self.places:
-            from irc.ir.locations import relocate
-
-            relocate(module, self.places)
-        return module
-
-
-def subject_of(program: str | Path | ModuleOp) -> Subject:
-    """The program as it is compiled; IrcError where it is nothing that can be, or a file that cannot be read."""
-    if isinstance(program, str | Path):
-        text, name = source_of(program)
-        register_source(name, text)
-        return Subject(("text", name, text), text, name, None)
-    if not hasattr(program, "regions"):  # xDSL is not imported to find what the cache has
-        raise IrcError(
-            f"cannot compile a {type(program).__name__}", hint="a str of .irc text, a Path of a file, or a module"
-        )
-    return Subject(("module", _module_text(program)), None, "<module>", program)
-
-
-def _module_text(module: ModuleOp) -> str:
-    """The text that identifies a module: without locations."""
-    from irc.ir.printer import print_ir
-
-    return print_ir(module)
-
-
-def _refuse_dims(options: Options) -> None:
-    if options.dims:
-        raise IrcError("a module has no dims to replace", hint="dims belong to .irc text")
-
-
 def default_target() -> str:
     """Where programs run that nobody gave a target: `IRC_TARGET`, else `cuda` where a GPU is present, else `cpu`."""
     from irc.runtime.driver import is_present
@@ -388,8 +279,8 @@ def _artifact(subject: Subject, options: Options) -> Artifact:
     if text_key is not None and not is_reporting() and (found := _linked(text_key)) is not None:
         return found
     module = subject.module(options)
-    places = _places(module)
-    module_key = cache.key_of("module", _module_text(module), options.of_passes, options.tuned)
+    places = places_of(module)
+    module_key = cache.key_of("module", module_text(module), options.of_passes, options.tuned)
     artifact = None if is_reporting() else _stored(module_key)
     if artifact is None:
         from irc.driver.build import build
@@ -401,13 +292,6 @@ def _artifact(subject: Subject, options: Options) -> Artifact:
         link = {"artifact": module_key, "locations": artifact.locations}
         cache.write("texts", text_key, json.dumps(link).encode())
     return artifact
-
-
-def _places(module: ModuleOp) -> tuple[str, ...]:
-    """The place of each op, in the order of a walk."""
-    from irc.ir.locations import describe
-
-    return tuple(describe(op.location) for op in module.walk())
 
 
 def _linked(text_key: str) -> Artifact | None:

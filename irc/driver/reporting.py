@@ -19,10 +19,11 @@ from irc.configs.space import KernelSpace
 from irc.dialects import cpu, cuda, tile
 from irc.dialects.kernel import FusedOp
 from irc.driver.build import SEPARATE_ROUNDING
-from irc.driver.compiler import Options, Origin, Subject, artifact_options, subject_of
+from irc.driver.compiler import Origin, artifact_options
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import Instruments, check_page, watch
+from irc.driver.subjects import Options, Subject, subject_of
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir

@@ -17,8 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 import irc
 import irc_tools.compile
 import irc_tools.run
-from irc.driver.compiler import Origin, artifact_options, subject_of
+from irc.driver.compiler import Origin, artifact_options
 from irc.driver.reporting import report, write_report
+from irc.driver.subjects import subject_of
 from irc.report.changes import change
 from irc.report.columns import Column, Place
 from irc.report.program import ProgramReport

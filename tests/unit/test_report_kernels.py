@@ -10,10 +10,11 @@ import irc
 from irc.configs.space import KernelSpace
 from irc.dialects import tile
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
-from irc.driver.compiler import Origin, artifact_options, compile_artifact, lower_program, subject_of
+from irc.driver.compiler import Origin, artifact_options, compile_artifact, lower_program
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import KERNEL
 from irc.driver.reporting import report
+from irc.driver.subjects import subject_of
 from irc.ir.targets import target_of
 from irc.layout.cute import Layout
 from irc.layout.fragment import Fragment
