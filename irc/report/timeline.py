@@ -28,7 +28,7 @@ MOST_STEPS = 10
 """Of a loop that are shown."""
 
 MOST_TILES = 2
-"""Of a partition that are shown."""
+"""Of a block that are shown."""
 
 LATENCY = 600
 """Cycles that a copy or a load takes beyond those of its bytes."""
@@ -263,11 +263,10 @@ class _Model:
         self.is_cut = False
 
     def tiles(self, loop: tile.ForTilesOp) -> int:
-        """Of a block, that are shown."""
-        turns = loop.turns[1]
-        total = ceil_div(prod(loop.tile_counts), turns)
+        """Of a block, that are shown, those of the loop's turn."""
+        total, (own, turns) = prod(loop.tile_counts), loop.turns
         blocks = self._machine.sms if loop.schedule_name == "persistent" else total
-        return self._shown(ceil_div(total * turns, max(1, blocks)), max(1, MOST_TILES // turns))
+        return max(0, ceil_div(self._shown(ceil_div(total, max(1, blocks)), MOST_TILES) - own, turns))
 
     def trips(self, loop: scf.ForOp) -> int:
         """Steps of a loop that are shown; the most where they are not constant."""

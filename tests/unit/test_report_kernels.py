@@ -49,6 +49,16 @@ def programs(program: str | Path) -> list[tile.ProgramOp]:
     return [op for op in lower_program(program, "tile", arch=ARCH).ops if isinstance(op, tile.ProgramOp)]
 
 
+def configured(config: ConfigAttr, rows: int = 1024) -> tile.ProgramOp:
+    """The program of the gated product with what a config sets."""
+    module = lower_program(GATING.replace("M = 1024", f"M = {rows}"), "nd", arch=ARCH)
+    run_passes(module, passes_of(KERNEL[KERNEL.index("check-extents") : KERNEL.index("choose-config")]))
+    (kernel,) = [op for op in module.walk() if isinstance(op, FusedOp)]
+    kernel.config = config
+    (program,) = [op for op in lower_program(module, "tile", arch=ARCH).ops if isinstance(op, tile.ProgramOp)]
+    return program
+
+
 def test_the_config_is_the_one_that_is_chosen(gating: KernelReport) -> None:
     manifest = compile_artifact(GATING, arch=ARCH).manifest["kernels"][0]
     config = dict(gating.config)
@@ -135,7 +145,11 @@ def rows(found: Timeline) -> dict[str, list[tuple[float, float, str, str]]]:
 
 
 def test_the_pipeline_overlaps_copies_and_products() -> None:
-    (program,) = programs(EXAMPLES / "gating.irc")
+    tile_sizes = TileSizes(m=128, n=64, k=64)
+    config = ConfigAttr.of(tile=tile_sizes, schedule="pingpong", warps=4, cluster=(1, 1), stages=6)
+    alone = rows(timeline(configured(config)))
+    assert not any(name.startswith("compute_1") for name in alone), "a block with one tile has no second turn"
+    program = configured(config, rows=4096)
     found = timeline(program)
     by_row = rows(found)
     assert [name.partition(",")[0] for name in by_row] == ["load", "compute_0", "compute_1", "copies", "tensor cores"]
@@ -157,12 +171,7 @@ def test_the_pipeline_overlaps_copies_and_products() -> None:
 
 def test_a_stage_more_is_waited_for_less() -> None:
     def waited(stages: int) -> float:
-        module = lower_program(GATING, "nd", arch=ARCH)
-        run_passes(module, passes_of(KERNEL[KERNEL.index("check-extents") : KERNEL.index("choose-config")]))
-        (kernel,) = [op for op in module.walk() if isinstance(op, FusedOp)]
-        kernel.config = ConfigAttr.of(stages=stages)
-        (program,) = [op for op in lower_program(module, "tile", arch=ARCH).ops if isinstance(op, tile.ProgramOp)]
-        return timeline(program).cycles
+        return timeline(configured(ConfigAttr.of(stages=stages))).cycles
 
     assert waited(1) > waited(2) > waited(4)
 
