@@ -149,6 +149,7 @@ def test_every_block_is_of_a_language_that_runs_or_says_why_not() -> None:
 def test_programs_in_python_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From files, since kernels are read from their source."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     values: dict[str, Any] = {"__name__": "page"}
     with ir.target("cpu"):
         for block in of("python"):
@@ -172,8 +173,9 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
     """FILE is a program."""
     if block.page == TUTORIAL:
         pytest.skip("test_tutorial.py runs them")
-    (tmp_path / "FILE").write_text(DENSE)
-    (tmp_path / "FILE").rename(tmp_path / "dense.irc")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "dense.irc").write_text(DENSE)
+    (tmp_path / "first.irc").write_text(next((b.code for b in of("irc") if b.page == block.page), DENSE))
     (tmp_path / "loss.irc").write_text(LOSS)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for line in block.code.splitlines():

@@ -347,7 +347,7 @@ def test_the_first_report_is_as_its_page_says(
 ) -> None:
     """The commands and the claims of docs/first-report.md."""
     page = (Path(__file__).parents[2] / "docs" / "first-report.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    blocks = re.findall(r"```\w*\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("first.irc").write_text(next(block for block in blocks if "func first" in block), encoding="utf-8")
     commands = {"irc-run": irc_tools.run.main, "irc-compile": irc_tools.compile.main}
