@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen.nvrtc import compile_source
@@ -119,6 +120,7 @@ def on_simulator(module: ModuleOp, lowered: ModuleOp, inputs: Sequence[Array]) -
     return SimProgram(lower(lowered, "all", arch="sm_90a"), *signature(entry_of(module))).run(inputs, None)
 
 
+@long(3)
 @pytest.mark.parametrize("growth", [1, 4, 40])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_right(name: str, growth: float) -> None:
