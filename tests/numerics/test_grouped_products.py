@@ -53,7 +53,7 @@ def over_rows(element: str, ends: list[int], tile: tuple[int, int, int] | None, 
     return lowered(text, tile, given={2: np.array(ends, np.int32)}, **config)
 
 
-@long(3)
+@long(6)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -65,7 +65,7 @@ def test_rows_by_the_matrix_of_their_group(kernel: str, ends: str, lazy: bool) -
     assert counts.conflicts == 0 or config.get("instruction") in ("mma", "fma")
 
 
-@long(3)
+@long(6)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(

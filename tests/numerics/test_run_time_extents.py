@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from drawing import long
 from gpu.programs.run_time_extents import PROGRAMS, drawn, sizes_of
 from numerics.harness import TOLERANCES, assert_close, draw_arguments, result_elements
 
@@ -22,6 +23,7 @@ from irc.runtime.sizes import SizedPlan
 from irc.support.extents import dim_of
 
 
+@long(3)
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_right_for_every_size(name: str, arch: str):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from drawing import long
 from numerics.lowered import Lowered, lowered
 
 
@@ -60,6 +61,7 @@ CASES = {
 }
 
 
+@long(3)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("name", CASES)
 def test_pixels_of_windows(name: str, lazy: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
+from drawing import long
 from example_sizes import DIMS, EXAMPLES
 
 import irc
@@ -32,6 +33,7 @@ def test_every_example_has_a_size() -> None:
     assert sorted(DIMS) == sorted(path.stem for path in EXAMPLES.glob("*.irc"))
 
 
+@long(3)
 @pytest.mark.parametrize("name", DIMS)
 def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     defines = [f"-D{dim}={size}" for dim, size in DIMS[name].items()]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from drawing import long
 from numerics.lowered import Lowered, lowered
 
 
@@ -80,6 +81,7 @@ CASES = {
 }
 
 
+@long(3)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_gradients(name: str, lazy: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from drawing import long
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -83,6 +84,7 @@ CASES: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
+@long(3)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", CASES)
 def test_attention_is_compiled(name: str, dtype: torch.dtype) -> None:

@@ -311,6 +311,7 @@ def test_dropout_of_everything_stays_with_torch(rate: float) -> None:
 # On a GPU
 
 
+@long(3)
 @pytest.mark.parametrize(
     ("shape", "causal"), [((4, 12, 1024, 64), True), ((4, 12, 512, 64), False), ((2, 16, 1024, 128), True)]
 )
