@@ -76,7 +76,7 @@ def attention(batches: int, heads: int, length: int, size: int) -> str:
     ("text", "schedule"),
     [
         (product(2048, 2048, 2048), "persistent"),
-        (product(4096, 4096, 4096), "pingpong"),
+        (product(8192, 8192, 8192), "pingpong"),
         (product(64, 8192, 8192), "persistent"),
         (attention(4, 16, 4096, 128), "grid"),
         (attention(16, 12, 1024, 64), "persistent"),
