@@ -65,6 +65,8 @@ def _reduction(reduction: Reduction) -> ConfigAttr:
         most = min(WIDTH, HELD // extent) if reduction.returns else WIDTH
         outer = max(1, reduction.rows // max(reduction.columns, 1))
         height = max(NARROW, min(most, ceil_div(outer * reduction.columns, ENOUGH)))
+        if _parts(reduction, outer * ceil_div(reduction.columns, max(1, most))) > 1:  # whole rows, which memory streams
+            height = min(most, reduction.columns)
         tiles = outer * ceil_div(reduction.columns, height)
     tile = TileSizes({"d": max(1, height), reduction.role: extent})
     return ConfigAttr.of(tile=tile, reduction="persistent", split=_split(reduction, tiles))
@@ -72,10 +74,21 @@ def _reduction(reduction: Reduction) -> ConfigAttr:
 
 def _split(reduction: Reduction, tiles: int) -> int | None:
     """Parts of the reduced extent, where there are too few tiles without."""
-    if not reduction.can_be_split or not 0 < tiles < ENOUGH:
-        return 1 if max(reduction.together, reduction.inner) > 1 else None
-    parts = min(ceil_div(PARTS, tiles), reduction.rows * reduction.extent // MIN_PART // tiles)
-    return parts if parts > 1 else None
+    parts = _parts(reduction, tiles)
+    if parts > 1:
+        return parts
+    return 1 if max(reduction.together, reduction.inner) > 1 and not _is_split(reduction, tiles) else None
+
+
+def _is_split(reduction: Reduction, tiles: int) -> bool:
+    """Whether there are too few tiles without."""
+    return reduction.can_be_split and 0 < tiles < ENOUGH
+
+
+def _parts(reduction: Reduction, tiles: int) -> int:
+    if not _is_split(reduction, tiles):
+        return 1
+    return min(ceil_div(PARTS, tiles), reduction.rows * reduction.extent // MIN_PART // tiles)
 
 
 def _product(product: Product) -> ConfigAttr:

@@ -173,13 +173,14 @@ _OF_OPS = (
     ),
     Discardable(
         UNROLL,
-        "its iterations are unrolled by the CUDA compiler: all, or so many at a time (one: it stays a loop)",
+        "its iterations are unrolled by its compiler: all, which are elements of vectors on a CPU, or so "
+        "many at a time (one: it stays a loop)",
         "`scf.for`",
         _named("scf.for"),
         "unit, or a number of i64",
         lambda value: _is_unit(value) or _is_number(value),
-        "tile-kernels, overlap-epilogue, stage-loads, stage-stores, lower-to-cuda",
-        "lower-to-cuda, the printer of CUDA C++",
+        "tile-kernels, overlap-epilogue, stage-loads, stage-stores, lower-to-cuda, lower-to-cpu",
+        "lower-to-cuda, the printers of CUDA C++ and of LLVM IR",
     ),
     Discardable(
         NEAR,

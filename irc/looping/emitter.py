@@ -9,9 +9,19 @@ from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, MemRefType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from irc.ir.discardable import UNROLL
 from irc.looping.forms import Form, Range, constant
 from irc.support.integers import ceil_div
 
@@ -216,11 +226,14 @@ class Emitter:
         self.block = outer
 
     @contextmanager
-    def loop(self, low: Form, high: Form, step: int = 1) -> Generator[Form]:
-        """A loop without carried values; gives its index."""
+    def loop(self, low: Form, high: Form, *, at_once: bool = False) -> Generator[Form]:
+        """A loop without carried values; gives its index. at_once: its iterations are elements of one vector."""
         block = Block(arg_types=[INDEX])
-        self.ranged(block.args[0], low, high, step)
-        self.add(scf.ForOp(self.value(low), self.value(high), self.index(step), [], Region(block)))
+        self.ranged(block.args[0], low, high, 1)
+        loop = scf.ForOp(self.value(low), self.value(high), self.index(1), [], Region(block))
+        if at_once:
+            loop.attributes[UNROLL] = UnitAttr()
+        self.add(loop)
         with self.inside(block):
             yield Form.of(block.args[0])
             self.add(scf.YieldOp())

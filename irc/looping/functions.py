@@ -22,8 +22,11 @@ LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 """The sum is ln 2; products of the first one with exponents are exact."""
 
 ROUNDING = 12582912.0
-ROUNDING_BITS = 0x4B400000
-"""1.5 * 2 ** 23, and its bits: what is added to it is rounded to an integer, which is in the last bits of the sum."""
+"""1.5 * 2 ** 23: what is added to it is rounded to an integer, which is in the last 9 bits of the sum. They are the
+exponent of a float when they are shifted by 23."""
+
+BIAS = 127
+"""Of exponents."""
 
 EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 EXP_HIGH, EXP_LOW = 88.8, -104.0
@@ -41,28 +44,14 @@ LOG = (
     3.3333331174e-1,
 )
 TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
-ERF = (
-    7.853861353153693e-5,
-    -8.010193625184903e-4,
-    5.188327685732524e-3,
-    -2.685381193529856e-2,
-    1.128358514861418e-1,
-    -3.761262582423300e-1,
-    1.128379165726710e0,
-)
-ERFC = (
-    2.326819970068386e-2,
-    -1.387039388740657e-1,
-    3.687424674597105e-1,
-    -5.824733027278666e-1,
-    6.210004621745983e-1,
-    -4.944515323274145e-1,
-    3.404879937665872e-1,
-    -2.741127028184656e-1,
-    5.638259427386472e-1,
-)
+ERF = (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1)
+ERF_FAR = (-1.72853470e-5, -3.88396438e-3, 3.83197126e-4, 2.42546219e-2, -1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
+ERF_NEAR = 0.927734375
 ERF_ONE = 3.92
 """From where on erf is 1 in f32."""
+
+TANH_ONE = 9.1
+"""From where on tanh is 1 in f32."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +97,9 @@ class Code:
     def float_of(self, bits: SSAValue) -> SSAValue:
         return self(arith.BitcastOp(bits, f32))
 
-    def power_of_two(self, exponent: SSAValue) -> SSAValue:
-        """2 ** exponent, for -126 to 127."""
-        biased = self(arith.AddiOp(exponent, self.integer(127)))
-        return self.float_of(self(arith.ShLIOp(biased, self.integer(23))))
+    def shifted(self, bits: SSAValue) -> SSAValue:
+        """The float of which the last bits are the exponent."""
+        return self.float_of(self(arith.ShLIOp(bits, self.integer(23))))
 
     def absolute(self, x: SSAValue) -> SSAValue:
         return self(math.AbsFOp(x))
@@ -123,29 +111,41 @@ class Code:
 def exp(code: Code, x: SSAValue) -> SSAValue:
     x = code.where(x, "ogt", EXP_HIGH, EXP_HIGH, x)
     x = code.where(x, "olt", EXP_LOW, EXP_LOW, x)
-    shifted = code.fma(x, LOG2_E, ROUNDING)
-    n = code.add(shifted, -ROUNDING)
-    rest = code.fma(n, -LN2_LOW, code.fma(n, -LN2_HIGH, x))
-    return _scaled(code, rest, shifted)
+    return _in_two_steps(code, *_reduced(code, x, 2 * BIAS))
 
 
 def exp2(code: Code, x: SSAValue) -> SSAValue:
     x = code.where(x, "ogt", 129.0, 129.0, x)
     x = code.where(x, "olt", -151.0, -151.0, x)
-    shifted = code.add(x, ROUNDING)
-    n = code.add(shifted, -ROUNDING)
-    return _scaled(code, code.mul(code(arith.SubfOp(x, n)), log(2)), shifted)
+    rounded = code.add(x, ROUNDING + 2 * BIAS)
+    n = code.add(rounded, -ROUNDING - 2 * BIAS)
+    return _in_two_steps(code, code.mul(code(arith.SubfOp(x, n)), log(2)), rounded)
 
 
-def _scaled(code: Code, rest: SSAValue, shifted: SSAValue) -> SSAValue:
-    """e ** rest 2 ** n, for a rest of up to ln 2 / 2, and n in the last bits of n + ROUNDING. Scaled in two steps, as
-    the result may be subnormal."""
-    square = code.mul(rest, rest)
-    value = code.add(code.fma(code.polynomial(rest, EXP), square, rest), 1.0)
-    whole = code(arith.SubiOp(code.bits(shifted), code.integer(ROUNDING_BITS)))
-    half = code(arith.ShRSIOp(whole, code.integer(1)))
+def _normal_exp(code: Code, x: SSAValue) -> SSAValue:
+    """Where e ** x is a normal number for certain."""
+    rest, rounded = _reduced(code, x, BIAS)
+    return code.mul(_near_one(code, rest), code.shifted(code.bits(rounded)))
+
+
+def _reduced(code: Code, x: SSAValue, bias: int) -> tuple[SSAValue, SSAValue]:
+    """(rest, n + bias + ROUNDING): x is n ln 2 + rest, for a rest of up to ln 2 / 2."""
+    rounded = code.fma(x, LOG2_E, ROUNDING + bias)
+    n = code.add(rounded, -ROUNDING - bias)
+    return code.fma(n, -LN2_LOW, code.fma(n, -LN2_HIGH, x)), rounded
+
+
+def _near_one(code: Code, rest: SSAValue) -> SSAValue:
+    """e ** rest, for a rest of up to ln 2 / 2."""
+    return code.add(code.fma(code.polynomial(rest, EXP), code.mul(rest, rest), rest), 1.0)
+
+
+def _in_two_steps(code: Code, rest: SSAValue, rounded: SSAValue) -> SSAValue:
+    """e ** rest 2 ** n, for n + 2 BIAS + ROUNDING: by halves of n, as the result may be subnormal."""
+    whole = code.bits(rounded)
+    half = code(arith.ShRUIOp(whole, code.integer(1)))
     other = code(arith.SubiOp(whole, half))
-    return code.mul(code.mul(value, code.power_of_two(half)), code.power_of_two(other))
+    return code.mul(code.mul(_near_one(code, rest), code.shifted(half)), code.shifted(other))
 
 
 def natural_log(code: Code, x: SSAValue) -> SSAValue:
@@ -173,21 +173,24 @@ def natural_log(code: Code, x: SSAValue) -> SSAValue:
 def tanh(code: Code, x: SSAValue) -> SSAValue:
     size, square = code.absolute(x), code.mul(x, x)
     near = code.fma(code.mul(code.polynomial(square, TANH), square), x, x)
-    power = exp(code, code.add(size, size))
+    most = code.where(size, "ogt", TANH_ONE, TANH_ONE, size)
+    power = _normal_exp(code, code.add(most, most))
     far = code(arith.SubfOp(code.number(1.0), code(arith.DivfOp(code.number(2.0), code.add(power, 1.0)))))
     return code.where(size, "olt", 0.625, near, code.with_sign(far, x))
 
 
 def erf(code: Code, x: SSAValue) -> SSAValue:
-    size = code.absolute(x)
-    size = code.where(size, "ogt", ERF_ONE, ERF_ONE, size)
-    square = code.mul(x, x)
-    near = code.mul(code.polynomial(square, ERF), x)
-    inverse = code(arith.DivfOp(code.number(1.0), code.where(size, "olt", 1.0, 1.0, size)))
-    rest = code.polynomial(code.mul(inverse, inverse), ERFC)
-    power = exp(code, code(arith.NegfOp(code.mul(size, size))))
-    far = code(arith.SubfOp(code.number(1.0), code.mul(code.mul(power, inverse), rest)))
-    return code.where(size, "olt", 1.0, near, code.with_sign(far, x))
+    """N. Juffa's: a polynomial, and 1 - e ** of one (stackoverflow.com/a/35148199)."""
+    size, square = code.absolute(x), code.mul(x, x)
+    near = code.fma(code.polynomial(square, ERF), x, x)
+    t = code.where(size, "ogt", ERF_ONE, ERF_ONE, size)
+    first, second, third, fourth, *others = ERF_FAR
+    total = code.fma(code.fma(t, first, third), code.mul(t, t), code.fma(t, second, fourth))
+    for coefficient in others:
+        total = code.fma(total, t, coefficient)
+    power = _normal_exp(code, code.fma(total, t, code(arith.NegfOp(t))))
+    far = code(arith.SubfOp(code.number(1.0), power))
+    return code.where(size, "olt", ERF_NEAR, near, code.with_sign(far, x))
 
 
 def approximate_erf(code: Code, x: SSAValue) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Loops of reductions and scans.
+"""Loops of reductions.
 
 A reduction along what is contiguous keeps its value in registers: LLVM makes vectors of those of one op, which it may
 reassociate. Combiners of several ops have lanes: memory with a value for every element of a vector. A reduction along
@@ -29,6 +29,9 @@ Step = Callable[[Form, Sequence[SSAValue]], Sequence[SSAValue]]
 
 LANES = 32
 """Values that a combiner of several ops keeps side by side."""
+
+FEW = 4
+"""Of them that are combined one after the other."""
 
 BLOCK = 8192
 """Elements whose f32 sum begins anew: errors of long sums grow with the blocks, not with the elements."""
@@ -131,7 +134,7 @@ class _Nest:
         return emitter.carried(constant(0), constant(ceil_div(extent, BLOCK)), values, block)
 
     def _in_lanes(self, indices: list[Form], axis: int) -> Sequence[SSAValue]:
-        """Combines elements that are `LANES` apart, then the lanes, then what is left over."""
+        """Combines elements that are `LANES` apart, then halves of the lanes, then what is left over."""
         emitter, extent = self._emitter, self._inputs[0].shape[axis]
         lanes = [Buffer.new(emitter, (LANES,), value.element, 0) for value in self._inputs]
 
@@ -145,21 +148,33 @@ class _Nest:
             for buffer, value in zip(lanes, values, strict=True):
                 buffer.store(emitter, [lane], value)
 
-        with emitter.loop(constant(0), constant(LANES)) as lane:
+        with emitter.loop(constant(0), constant(LANES), at_once=True) as lane:
             write(lane, elements(lane))
         parts = emitter.loop(constant(1), constant(extent // LANES))
-        with parts as part, emitter.loop(constant(0), constant(LANES)) as lane:
+        with parts as part, emitter.loop(constant(0), constant(LANES), at_once=True) as lane:
             before = [buffer.at(emitter, [lane]) for buffer in lanes]
             write(lane, self._combined(before, elements(part * LANES + lane)))
         for buffer in lanes:
             buffer.version += 1
 
-        def join(lane: Form, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return self._combined(carried, [buffer.at(emitter, [lane]) for buffer in lanes])
-
-        first = [buffer.at(emitter, [constant(0)]) for buffer in lanes]
-        joined = emitter.carried(constant(1), constant(LANES), first, join)
+        joined = self._joined(lanes)
         return emitter.carried(constant(extent - extent % LANES), constant(extent), joined, step)
+
+    def _joined(self, lanes: Sequence[Buffer]) -> Sequence[SSAValue]:
+        """Combines halves of lanes, into memory of their own, until few are left."""
+        emitter, width = self._emitter, LANES
+        while width > FEW:
+            width //= 2
+            halves = [Buffer.new(emitter, (width,), buffer.element, 0) for buffer in lanes]
+            with emitter.loop(constant(0), constant(width), at_once=True) as lane:
+                sides = [buffer.at(emitter, [at]) for at in (lane, lane + width) for buffer in lanes]
+                for buffer, value in zip(halves, combine(emitter, self._op.body.block, sides), strict=True):
+                    buffer.store(emitter, [lane], value)
+            lanes = halves
+        values = [buffer.at(emitter, [constant(0)]) for buffer in lanes]
+        for lane in range(1, width):
+            values = self._combined(values, [buffer.at(emitter, [constant(lane)]) for buffer in lanes])
+        return values
 
     def _combined(self, values: Sequence[SSAValue], elements: Sequence[SSAValue]) -> list[SSAValue]:
         return combine(self._emitter, self._op.body.block, [*values, *elements], reassociate=True)
@@ -183,33 +198,6 @@ class _Nest:
     def _written(self) -> None:
         for buffer in self._buffers:
             buffer.version += 1
-
-
-def scan(emitter: Emitter, op: tile.ScanOp, inputs: Sequence[Value]) -> list[Buffer]:
-    """The scans, in memory: one element after the other."""
-    shape, axis = inputs[0].shape, op.axis_value
-    fast = next((value.fast for value in inputs if value.fast is not None), None)
-    buffers = [Buffer.new(emitter, shape, tile.element_type_of(output.type), fast) for output in op.outputs]
-    others = [each for each in Value(shape, inputs[0].element, fast).order if each != axis]
-
-    def write(indices: Sequence[Form], values: Sequence[SSAValue]) -> None:
-        for buffer, value in zip(buffers, values, strict=True):
-            buffer.store(emitter, indices, value)
-
-    with emitter.loops(whole(inputs[0], others), len(shape)) as indices:
-        first = [value.at(emitter, indices) for value in inputs]
-        write(indices, first)
-
-        def step(index: Form, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = [index if each == axis else form for each, form in enumerate(indices)]
-            values = combine(emitter, op.body.block, [*carried, *(value.at(emitter, at) for value in inputs)])
-            write(at, values)
-            return values
-
-        emitter.carried(constant(1), constant(shape[axis]), first, step)
-    for buffer in buffers:
-        buffer.version += 1
-    return buffers
 
 
 def any_of(emitter: Emitter, value: Value) -> SSAValue:

@@ -15,7 +15,8 @@ from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.loads import loaded, transposed
 from irc.looping.lowering import Lowering
-from irc.looping.reductions import any_of, reduce, scan
+from irc.looping.reductions import any_of, reduce
+from irc.looping.scans import scan
 from irc.looping.unsupported import Unsupported
 from irc.looping.values import Buffer, Indices, Lazy, Value, materialized, whole
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,11 @@ import pytest
 
 import irc
 from irc.codegen.cpu import compiling
+from irc.codegen.cpu.printer import print_kernel
 from irc.codegen.cpu.scalars import SCALARS
+from irc.dialects.cpu import KernelOp
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, parse
 from irc.looping.supported import SCALAR_OPS
 from irc.runtime.threads import Pool
 from irc.support.diagnostics import IrcError
@@ -135,6 +140,34 @@ def test_the_first_of_equal_extremes() -> None:
     greatest, least = irc.compile(text, target="cpu")(x)
     np.testing.assert_array_equal(greatest, x.argmax(1))
     np.testing.assert_array_equal(least, x.argmin(1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((12, 200), 1), ((200, 12), 0), ((7, 30, 40), 1), ((1000,), 0), ((9, 1), 0)]
+)
+def test_scans(shape: tuple[int, ...], axis: int) -> None:
+    """Of rows side by side, and of columns."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    type = f"f32[{', '.join(map(str, shape))}]"
+    found = irc.compile(f"func f(x: {type}) -> {type} {{\n    return cumsum(x, {axis})\n}}", target="cpu")(x)
+    np.testing.assert_allclose(found, x.astype(np.float64).cumsum(axis), atol=1e-4)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4096, 96), (3000, 1100), (70, 33)])
+def test_sums_of_columns(rows: int, columns: int) -> None:
+    """Parts of long columns are summed side by side."""
+    x = np.random.default_rng(0).standard_normal((rows, columns)).astype(np.float32)
+    text = f"func f(x: f32[{rows}, {columns}]) -> f32[{columns}] {{\n    return sum(x, 0)\n}}"
+    np.testing.assert_allclose(irc.compile(text, target="cpu")(x), x.astype(np.float64).sum(0), atol=1e-3)
+
+
+def test_iterations_that_are_elements_of_vectors() -> None:
+    """The 32 lanes of an argmax are two vectors of 16, its halves one of less."""
+    module = parse("func f(x: f32[4, 128]) -> i64[4] {\n    return argmax(x, 1)\n}", "argmax.irc")
+    (kernel,) = [op for op in lower(isolate(module), "cpu", arch="cpu").ops if isinstance(op, KernelOp)]
+    text = print_kernel(kernel, has_pairs=False).text
+    found = re.findall(r'vectorize.width", i32 (\d+)}\n.*interleave.count", i32 (\d+)}', text)
+    assert found == [("16", "2"), ("16", "2"), ("16", "1"), ("8", "1"), ("4", "1")]
 
 
 def test_long_sums() -> None:

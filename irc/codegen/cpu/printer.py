@@ -21,6 +21,7 @@ from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
 from irc.codegen.cpu.transposing import transposing_function
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
 from irc.dialects.scalar import CheckIndexOp
+from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.looping.unsupported import Unsupported
 from irc.support.integers import round_up
@@ -30,6 +31,9 @@ ALIGNMENT = 64
 
 HEADER_LINES = 2
 """Of a kernel's text, before the lines of its ops."""
+
+VECTOR = 16
+"""Elements of a vector of loops that are unrolled: of f32, the widest one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Printer:
     _count: int = 0
     _label: str = "entry"
     _scope_count: int = 0
+    _trips: list[int] = field(default_factory=list[int])
 
     def module(self) -> str:
         self._entry()
@@ -102,6 +107,11 @@ class Printer:
         for at in range(count):
             others = ", ".join(f"!{2 + other}" for other in range(count) if other != at)
             lines.append(f"!{2 + 2 * count + at} = !{{{others}}}")
+        for at, trips in enumerate(self._trips):
+            number, width = 2 + 3 * count + 3 * at, min(trips, VECTOR)
+            lines.append(f"!{number} = distinct !{{!{number}, !{number + 1}, !{number + 2}}}")
+            lines.append(f'!{number + 1} = !{{!"llvm.loop.vectorize.width", i32 {width}}}')
+            lines.append(f'!{number + 2} = !{{!"llvm.loop.interleave.count", i32 {trips // width}}}')
         return "\n".join(lines) + "\n"
 
     # Text
@@ -248,9 +258,17 @@ class Printer:
         for shift, (name, initial, value) in enumerate(zip(carried, op.iter_args, yielded, strict=True), 1):
             ends = f"[ {self.name(initial)}, %{before} ], [ {value}, %{self._label} ]"
             self.lines[at + shift] = f"  {name} = phi {llvm_type(initial.type)} {ends}"
-        self.lines.append(f"  br label %{head}")
+        self.lines.append(f"  br label %{head}{self._at_once(op)}")
         self._begin(done)
         self._names.update(zip(op.results, carried, strict=True))
+
+    def _at_once(self, op: scf.ForOp) -> str:
+        """What says of a loop that is to be unrolled that its iterations are elements of vectors side by side."""
+        if UNROLL not in op.attributes:
+            return ""
+        low, high = (_constant(bound) for bound in (op.lb, op.ub))
+        self._trips.append(high - low)
+        return f", !llvm.loop !{2 + 3 * self._scope_count + 3 * (len(self._trips) - 1)}"
 
     def _if(self, op: scf.IfOp) -> None:
         number = self._count = self._count + 1
@@ -298,12 +316,10 @@ class Printer:
 
     def _copies(self, op: GemmOp) -> list[str]:
         """Memory for the copies of a product of bf16."""
-        assert isinstance(op.acc.type, MemRefType) and isinstance(op.k.owner, arith.ConstantOp)
-        k = op.k.owner.value
-        assert isinstance(k, IntegerAttr)
+        assert isinstance(op.acc.type, MemRefType)
         width = op.width.value.data
         rows = prod(op.acc.type.get_shape()) // width
-        sizes = scratch_bytes(rows, width, k.value.data, has_pairs=self.has_pairs)
+        sizes = scratch_bytes(rows, width, _constant(op.k), has_pairs=self.has_pairs)
         return [self._own_memory(size) for size in sizes]
 
     def _transpose(self, op: TransposeOp) -> None:
@@ -324,6 +340,11 @@ class Printer:
         type = llvm_type(memory.type.element_type)
         type = "i8" if type == "i1" else type
         return self.emit(f"getelementptr {type}, ptr {self.name(memory)}, i64 {self.name(offset)}")
+
+
+def _constant(value: SSAValue) -> int:
+    assert isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr)
+    return value.owner.value.value.data
 
 
 _GEMM = """declare void @{function}(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr)

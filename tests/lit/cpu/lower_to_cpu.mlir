@@ -59,17 +59,32 @@ tile.program @tail(%x: !tile.view<100xf32>, %y: !tile.view<100xf32>) {results = 
 
 // -----
 
-// Lanes of a combiner of two ops, joined at the end, and what is left over.
+// Lanes of a combiner of two ops, which are a vector side by side; halves of them are joined until four are left, then
+// those, one after the other, and what is left over.
 // CHECK:      cpu.kernel @argmax
-// CHECK:        memref.alloca() : memref<32xindex>
-// CHECK:        memref.alloca() : memref<32xf32>
+// CHECK-DAG:    [[LANES:%.*]] = memref.alloca() : memref<32xf32>
+// CHECK-DAG:    [[HALF:%.*]] = memref.alloca() : memref<16xf32>
+// CHECK-DAG:    [[LAST:%.*]] = memref.alloca() : memref<4xf32>
+// CHECK-DAG:    memref.alloca() : memref<32xindex>
 // CHECK:        scf.for
 // CHECK:          scf.for
 // CHECK:            scf.for
+// CHECK:              memref.load %x
+// CHECK:              memref.store {{.*}}, [[LANES]]
+// CHECK:            } {unroll}
+// CHECK:            scf.for
 // CHECK:              scf.for
 // CHECK:                arith.cmpf
-// CHECK:            scf.for {{.*}} iter_args
-// CHECK:              arith.cmpf
+// CHECK:                memref.store {{.*}}, [[LANES]]
+// CHECK:              } {unroll}
+// CHECK:            scf.for
+// CHECK:              memref.load [[LANES]]
+// CHECK:              memref.load [[LANES]]
+// CHECK:              memref.store {{.*}}, [[HALF]]
+// CHECK:            } {unroll}
+// CHECK-COUNT-2:    {unroll}
+// CHECK-COUNT-4:    memref.load [[LAST]]
+// CHECK-NOT:        memref.load [[LAST]]
 // CHECK:            scf.for {{.*}} iter_args
 // CHECK:              arith.cmpf
 tile.program @argmax(%x: !tile.view<64x100xf32>, %y: !tile.view<64xindex>) {results = 1 : i64} {
@@ -89,6 +104,55 @@ tile.program @argmax(%x: !tile.view<64x100xf32>, %y: !tile.view<64xindex>) {resu
       tile.yield %t, %n : f32, index
     }
     tile.store %at, %y[%i, %c0] {map = affine_map<(d0, d1) -> (d0)>} : tensor<4x1xindex>, !tile.view<64xindex>
+  }
+}
+
+// -----
+
+// Rows are scanned side by side: up to eight sums in registers, here of all six.
+// CHECK:      cpu.kernel @rows
+// CHECK:        [[SUMS:%.*]] = memref.alloca() : memref<600xf32>
+// CHECK:          [[ONE:%.*]] = arith.constant 1 : index
+// CHECK-COUNT-6:  memref.store {{.*}}, [[SUMS]]
+// CHECK:          scf.for {{.*}} iter_args({{.*}}) -> (f32, f32, f32, f32, f32, f32)
+// CHECK-COUNT-6:    arith.addf
+// CHECK:            memref.store {{.*}}, [[SUMS]]
+// CHECK:            scf.yield
+tile.program @rows(%x: !tile.view<60x100xf32>, %y: !tile.view<60x100xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [60] steps [6] {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%i, %c0] : !tile.view<60x100xf32> -> tensor<6x100xf32>
+    %s = tile.scan %a {axis = 1 : i64} : tensor<6x100xf32> -> tensor<6x100xf32> {
+    ^bb0(%v: f32, %w: f32):
+      %t = arith.addf %v, %w : f32
+      tile.yield %t : f32
+    }
+    tile.store %s, %y[%i, %c0] : tensor<6x100xf32>, !tile.view<60x100xf32>
+  }
+}
+
+// -----
+
+// A scan along another axis than memory: row after row, each from the one before it, with what is contiguous innermost.
+// CHECK:      cpu.kernel @columns
+// CHECK:        [[SUMS:%.*]] = memref.alloca() : memref<3200xf32>
+// CHECK:          scf.for
+// CHECK:            memref.store {{.*}}, [[SUMS]]
+// CHECK:          scf.for
+// CHECK-NEXT:       scf.for
+// CHECK:              memref.load [[SUMS]]
+// CHECK:              arith.addf
+// CHECK:              memref.store {{.*}}, [[SUMS]]
+tile.program @columns(%x: !tile.view<100x64xf32>, %y: !tile.view<100x64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%j) extents [64] steps [32] {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0, %j] : !tile.view<100x64xf32> -> tensor<100x32xf32>
+    %s = tile.scan %a {axis = 0 : i64} : tensor<100x32xf32> -> tensor<100x32xf32> {
+    ^bb0(%v: f32, %w: f32):
+      %t = arith.addf %v, %w : f32
+      tile.yield %t : f32
+    }
+    tile.store %s, %y[%c0, %j] : tensor<100x32xf32>, !tile.view<100x64xf32>
   }
 }
 
