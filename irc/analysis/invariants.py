@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
 from irc.analysis.op_classes import is_fusible, is_view
+from irc.ir.discardable import INTERPRETED
 from irc.ir.passes import Invariant
 
 SHARED = ("tile.alloc", "tile.channel")
@@ -50,7 +51,12 @@ def _is_laid_out(type: Attribute) -> bool:
 
 FUSED = Invariant("fused", "work on arrays that kernels can do is in kernels", "fuse-kernels", _first(_outside))
 
-TILED = Invariant("tiled", "kernels are tile programs", "tile-kernels", _first(lambda op: op.name == "kernel.fused"))
+TILED = Invariant(
+    "tiled",
+    "kernels are tile programs, or interpreted",
+    "tile-kernels",
+    _first(lambda op: op.name == "kernel.fused" and INTERPRETED not in op.attributes),
+)
 
 LAYOUT_FREE = Invariant(
     "layout-free",

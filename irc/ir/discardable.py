@@ -236,12 +236,12 @@ _OF_OPS = (
     ),
     Discardable(
         INTERPRETED,
-        "it has no loop nest, and why: the interpreter runs it",
-        "`tile.program`",
-        _named("tile.program"),
+        "it has no tiles or no loop nest, and why: the interpreter runs it",
+        "`kernel.fused`, `tile.program`",
+        _named("kernel.fused", "tile.program"),
         "a string",
         _is_string,
-        "lower-to-cpu",
+        "tile-kernels, lower-to-cpu",
         "the target cpu, its profiles",
     ),
 )

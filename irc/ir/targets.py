@@ -96,6 +96,7 @@ class Target:
     flops: for each element of operands, the peak rate of products, operations/s (a multiply-add is two).
     costs: what fusion weighs.
     exact_tiles: whether tiles may have any extents: nothing divides them among threads of warps.
+    interprets: whether the interpreter, beside it, runs kernels that it cannot.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Target:
     threads_per_block: int = 1024
     warp_size: int = 32
     exact_tiles: bool = False
+    interprets: bool = False
 
     def resident_clusters(self, size: int) -> int:
         """Clusters of `size` blocks that run at once with a block an SM."""
@@ -320,6 +322,7 @@ CPU = Target(
         operand=OperandCosts(tile=(256, 512), byte=1 / 16, free_bytes=4, instruction=1 / 16),
     ),
     exact_tiles=True,
+    interprets=True,
 )
 """Where there is no GPU: an "SM" is a core. What is chosen by it does not depend on the machine that runs it, so that
 sums are the same everywhere; threads take parts of the tiles."""

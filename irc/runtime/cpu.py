@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
-from irc.dialects.kernel import LaunchOp
+from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.dialects.tile import ProgramOp
 from irc.interpreters.nd.base import convert, evaluate_op
 from irc.interpreters.nd.interpreter import Array, entry
@@ -170,6 +170,9 @@ def _dtype(value: SSAValue) -> np.dtype[Any]:
 
 def _meaning(op: Operation, kernels: Mapping[str, CpuKernel]) -> tuple[str, Function]:
     """How a profile calls an op, and what it computes."""
+    if isinstance(op, FusedOp):
+        name = "kernel" if op.sym_name is None else op.sym_name.data
+        return _interpreted(name, op), partial(evaluate_op, op)
     if not isinstance(op, LaunchOp):
         return op.name, partial(evaluate_op, op)
     name = op.callee.root_reference.data
@@ -180,9 +183,12 @@ def _meaning(op: Operation, kernels: Mapping[str, CpuKernel]) -> tuple[str, Func
         return name, partial(_launched, kernel, dtypes, made)
     program = SymbolTable.lookup_symbol(op, op.callee)
     assert isinstance(program, ProgramOp)
-    reason = program.attributes.get(INTERPRETED)
-    shown = f"{name}, interpreted: {reason.data}" if isinstance(reason, StringAttr) else f"{name}, interpreted"
-    return shown, lambda arrays: run_program(program, list(map(convert, arrays, dtypes)), types)
+    return _interpreted(name, program), lambda arrays: run_program(program, list(map(convert, arrays, dtypes)), types)
+
+
+def _interpreted(name: str, op: Operation) -> str:
+    reason = op.attributes.get(INTERPRETED)
+    return f"{name}, interpreted: {reason.data}" if isinstance(reason, StringAttr) else f"{name}, interpreted"
 
 
 def _launched(

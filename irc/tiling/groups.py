@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -110,9 +111,10 @@ def _place(
     with trace.trial():
         fresh = trace.at(value, coords)
     dots = [n for n in walk_nodes([fresh]) if isinstance(n, Dot)]
-    mine = dots or cores(fresh)
+    mine = _by_inner(trace, dots or cores(fresh), walk_nodes([fresh]))
     for group in groups:
-        for known in _all_cores(group):
+        there = list(_all_cores(group))
+        for known in _by_inner(trace, there, there):
             for core in mine:
                 values = solve(*_joined(core, known)) if _alike(core, known) else None
                 if values is not None:
@@ -121,6 +123,16 @@ def _place(
             return group, at, None
     groups.append(Group())
     return groups[-1], coords, None
+
+
+Core = TypeVar("Core", bound=Reduced | Dot)
+
+
+def _by_inner(trace: Trace, found: Sequence[Core], nodes: Iterable[Node]) -> list[Core]:
+    """Those first that stand for elements of results rather than for what reductions among the nodes run over."""
+    values, resolve = trace.bindings.values, trace.bindings.resolve
+    inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims if d not in values}
+    return sorted(found, key=lambda core: sum(a in inner for lin in core.at for a in atoms(resolve(lin))))
 
 
 def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
@@ -149,7 +161,7 @@ def bind_rows(trace: Trace, nodes: Sequence[Node]) -> None:
     inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims if d not in trace.bindings.values}
     dots = [n for n in nodes if isinstance(n, Dot)]
     known: dict[Operation, Dot] = {}
-    for dot in sorted(dots, key=lambda dot: sum(a in inner for lin in dot.at for a in atoms(resolve(lin)))):
+    for dot in _by_inner(trace, dots, nodes):
         first = known.setdefault(dot.op, dot)
         for lin, target in zip(map(resolve, dot.at), map(resolve, first.at), strict=True):
             if lin == target or len(lin.terms) != 1:

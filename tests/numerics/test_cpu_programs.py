@@ -17,7 +17,6 @@ from numerics.harness import check_kernels
 from numerics.language_programs import forward_program, gradient_program
 
 import irc
-from irc.dialects.tile import ProgramOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse, signature
 from irc.interpreters.nd.interpreter import evaluate
@@ -49,9 +48,14 @@ def test_programs(program: Program) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs_have_loops(program: Program) -> None:
     """All but those with what the list says."""
-    module = lower(isolate(parse(program.text, program.name)), "cpu", arch="cpu")
-    reasons = [str(op.attributes[INTERPRETED]) for op in module.ops if isinstance(op, ProgramOp)]
+    reasons = interpreted(program.text)
     assert not [reason for reason in reasons if not any(text in reason for text in WITHOUT)]
+
+
+def interpreted(text: str) -> list[str]:
+    """Why kernels of a program are interpreted."""
+    module = lower(isolate(parse(text, "program")), "cpu", arch="cpu")
+    return [str(op.attributes[INTERPRETED]) for op in module.walk() if INTERPRETED in op.attributes]
 
 
 @long(3)
@@ -66,7 +70,9 @@ def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(6, 3000))
 def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:
-    check_kernels(draw_program(family, seed), seed, None)
+    text = draw_program(family, seed)
+    assert not [reason for reason in interpreted(text) if "no tiles" in reason]
+    check_kernels(text, seed, None)
 
 
 @long(2)
@@ -75,4 +81,5 @@ def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:
 @pytest.mark.parametrize("draw", [forward_program, gradient_program], ids=lambda draw: draw.__name__)
 def test_random_programs(draw: Callable[[Random], Any], seed: int) -> None:
     program = draw(Random(seed))
+    assert not [reason for reason in interpreted(program.text) if "no tiles" in reason]
     check_kernels(program.text, seed, None, program.noise)

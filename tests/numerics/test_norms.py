@@ -10,8 +10,12 @@ import pytest
 from drawing import examples
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from numerics.harness import check_kernels
 
 import irc
+from irc.dialects.kernel import FusedOp
+from irc.driver.lowering import lower
+from irc.driver.program import parse
 
 EXTENTS = (1, 2, 3, 5, 8, 16, 31, 70, 150)
 MAX_ELEMENTS = 40_000
@@ -91,3 +95,21 @@ def test_one_pass_loses_nothing_far_from_zero(mean: float) -> None:
     text = "func f(x: f32[2, 600, 3, 4]) -> f32[2, 3] {\n    return var(x, axis=[1, 3])\n}\n"
     expected = x.astype(np.float64).var((1, 3))
     assert np.abs(irc.compile(text, target="sim")(x) / expected - 1).max() < 2e-5
+
+
+OF_PRODUCTS = """
+func f(x: f32[2, 6, 32], w: f32[32, 16], g: f32[2, 6, 16]) -> (f32[2, 6, 16], f32[16], f32[16]) {
+    h = x @ w
+    y = h * rsqrt(sum(h * h, 2, keepdims=true))
+    z = sum(g * y, 2, keepdims=true) * (g - y)
+    return z, sum(g * y, [0, 1]), sum(z, [0, 1])
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", None], ids=["sim", "cpu"])
+def test_gradients_of_norms_of_products(arch: str | None) -> None:
+    """Rows of a product are reduced twice, and what they give is summed along the rows, in one kernel."""
+    kernels = [op for op in lower(parse(OF_PRODUCTS, "norm"), "kernel").walk() if isinstance(op, FusedOp)]
+    assert len(kernels) == 2  # the second one finishes the sums
+    check_kernels(OF_PRODUCTS, arch=arch)

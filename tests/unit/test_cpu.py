@@ -109,6 +109,33 @@ def test_what_the_interpreter_runs_is_shown() -> None:
     assert [name for name in names if "interpreted" not in name]
 
 
+WITHOUT_TILES = """
+builtin.module attributes {irc.target = "cpu", irc.after = "split-reductions"} {
+  func.func @f(%x: tensor<64x48xf32>, %w: tensor<48x80xf32>) -> tensor<64xf32> {
+    %t = kernel.fused @sums matmul config<tile = {m = 16, n = 16, k = 16}> (%a = %x : tensor<64x48xf32>, %b = %w : tensor<48x80xf32>) -> tensor<64xf32> {
+      %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x48xf32>, tensor<48x80xf32>) -> tensor<64x80xf32>
+      %s = nd.sum %p {axes = [1]} : tensor<64x80xf32> -> tensor<64xf32>
+      kernel.yield %s : tensor<64xf32>
+    }
+    %v = kernel.fused @powers map (%a = %t : tensor<64xf32>) -> tensor<64xf32> {
+      %e = nd.exp %a : tensor<64xf32>
+      kernel.yield %e : tensor<64xf32>
+    }
+    func.return %v : tensor<64xf32>
+  }
+}
+"""
+
+
+def test_a_kernel_without_tiles_is_interpreted() -> None:
+    rng = np.random.default_rng(0)
+    x, w = (0.1 * rng.standard_normal(shape).astype(np.float32) for shape in ((64, 48), (48, 80)))
+    executable = irc.compile(parse(WITHOUT_TILES, "sums.mlir"), target="cpu")
+    np.testing.assert_allclose(executable(x, w), np.exp((x @ w).sum(1)), rtol=1e-5)
+    names = [part.name for part in executable.profile(x, w, repetitions=1).parts]
+    assert names == ["sums, interpreted: no tiles: a reduction crosses the tiles of a kernel", "powers"]
+
+
 def test_results_are_their_own() -> None:
     """A reshape is a view, and an argument that is returned is not the argument."""
     text = (

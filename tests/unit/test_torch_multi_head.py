@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+import irc_frontend
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
 
@@ -76,6 +77,11 @@ def test_modules(name: str, is_training: bool) -> None:
         close(mine.grad, theirs.grad)
     assert found.stride() == wanted.stride()
     assert attentions[0] == "forward"
+
+
+def test_a_checkpointed_layer_has_kernels_on_a_cpu() -> None:
+    with irc_frontend.target("cpu"):
+        test_modules("checkpoint", is_training=True)
 
 
 def targets(graph: Compiled) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
@@ -15,10 +15,12 @@ from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.ir.discardable import INTERPRETED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
 from irc.ir.targets import target_of
 from irc.layout.requests import WIDEST
+from irc.support.diagnostics import IrcError
 from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
@@ -34,6 +36,9 @@ from irc.tiling.view_bounds import keep_bounds, keep_window_bounds
 class TileKernelsPass(Pass):
     """Tiles every `kernel.fused` as its `#kernel.config` says; what the config leaves open gets a default. Equal ones
     are tiled once.
+
+    One that cannot be tiled is an error, except on a target that interprets: there it stays as it is, and its attribute
+    says why.
     """
 
     name = "tile-kernels"
@@ -46,11 +51,15 @@ class TileKernelsPass(Pass):
         kernels = [o for o in op.walk() if isinstance(o, FusedOp)]
         known: dict[FusedOp, str] = {}
         for fused, first in zip(kernels, _firsts(kernels), strict=True):
-            if first is fused:
-                known[fused] = _add_program(op, fused, _name(fused, taken))
-            _launch(fused, known[first])
+            if first is fused and (name := _tiled(op, fused, _name(fused, taken))) is not None:
+                known[fused] = name
+            if first in known:
+                _launch(fused, known[first])
+            elif first is not fused:
+                fused.attributes[INTERPRETED] = first.attributes[INTERPRETED]
         for fused in kernels:
-            Rewriter.erase_op(fused)
+            if INTERPRETED not in fused.attributes:
+                Rewriter.erase_op(fused)
 
 
 def _firsts(kernels: Sequence[FusedOp]) -> list[FusedOp]:
@@ -68,6 +77,17 @@ def _firsts(kernels: Sequence[FusedOp]) -> list[FusedOp]:
             others.append(fused)
         firsts.append(first)
     return firsts
+
+
+def _tiled(module: ModuleOp, fused: FusedOp, name: str) -> str | None:
+    """The name of the kernel's program; None where the interpreter runs the kernel."""
+    try:
+        return _add_program(module, fused, name)
+    except IrcError as error:
+        if not target_of(fused).interprets:
+            raise
+        fused.attributes[INTERPRETED] = StringAttr(f"no tiles: {error.message}")
+        return None
 
 
 def _add_program(module: ModuleOp, fused: FusedOp, name: str) -> str:
