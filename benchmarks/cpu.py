@@ -13,6 +13,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ import ml_dtypes
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
+from cpu_models import Gpt, ResNet
 
 import irc
 import irc_frontend as ir
@@ -108,40 +109,6 @@ ROWS = [
 ]
 
 
-class Block(nn.Module):
-    """A layer of GPT-2."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.heads = heads
-        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, words, width = x.shape
-        q, k, v = self.qkv(self.first(x)).view(batch, words, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.out(y.transpose(1, 2).reshape(batch, words, width))
-        return x + self.down(F.gelu(self.up(self.second(x)), approximate="tanh"))
-
-
-class Gpt(nn.Module):
-    """GPT-2, cut to 4 layers of 512 and 8000 words."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words, self.places = nn.Embedding(8000, 512), nn.Embedding(256, 512)
-        self.blocks = nn.ModuleList([Block(512, 8) for _ in range(4)])
-        self.norm, self.head = nn.LayerNorm(512), nn.Linear(512, 8000, bias=False)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
-
-
 def arguments_of(executable: irc.Executable) -> tuple[list[Any], list[torch.Tensor]]:
     """Arrays for irc, and the same for torch."""
     rng = np.random.default_rng(0)
@@ -210,34 +177,71 @@ def difference(found: Any, expected: torch.Tensor) -> float:
     return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
 
 
-def run_gpt(clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Model:
+    """A model of torch, and what it is called with."""
+
+    name: str
+    make: Callable[[], torch.nn.Module]
+    argument: Callable[[], torch.Tensor]
+
+
+MODELS = [
+    Model("forward pass of a GPT-2 of 4 layers of 512, 2 x 256 words", Gpt, lambda: torch.randint(0, 8000, (2, 256))),
+    Model("forward pass of ResNet-18, 1 x 224 x 224", ResNet, lambda: torch.randn(1, 3, 224, 224)),
+]
+
+
+def run_model(model: Model, clock: Callable[[], float], *, compiles: bool) -> dict[str, Any]:
     torch.manual_seed(0)
-    model, tokens = Gpt().eval(), torch.randint(0, 8000, (2, 256))
-    ours = torch.compile(model, backend="irc")
+    module, x = model.make().eval(), model.argument()
+    ours = torch.compile(module, backend="irc")
     with ir.target("cpu"):
-        error = difference(ours(tokens).numpy(), model(tokens))
-    variants: dict[str, Callable[[], Any]] = {"irc": lambda: ours(tokens), "torch": lambda: model(tokens)}
+        error = difference(ours(x).numpy(), module(x))
+    variants: dict[str, Callable[[], Any]] = {"irc": lambda: ours(x), "torch": lambda: module(x)}
     if compiles:
-        compiled = torch.compile(Gpt.forward, dynamic=False)
-        variants["torch.compile"] = lambda: compiled(model, tokens)
-    name = "forward pass of a GPT-2 of 4 layers of 512, 2 x 256 words"
-    return entry(name, by_turns(variants, clock), memory_bound=False, error=error)
+        compiled = torch.compile(type(module).forward, dynamic=False)
+        variants["torch.compile"] = lambda: compiled(module, x)
+    return entry(model.name, by_turns(variants, clock), memory_bound=False, error=error)
+
+
+def train_digits() -> dict[str, Any]:
+    """Seconds of the CPU that the example takes on each target, and its last line, by turns."""
+    example = Path(__file__).parents[1] / "examples" / "train_digits.py"
+    seconds: dict[str, list[float]] = {"cpu": [], "interpret": []}
+    said: dict[str, str] = {}
+    for _ in range(3):
+        for target, times in seconds.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            output = subprocess.check_output(
+                [sys.executable, example], env={**os.environ, "IRC_TARGET": target}, text=True
+            )
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            said[target] = output.strip().splitlines()[-1]
+    row = {
+        "name": "examples/train_digits.py",
+        "seconds": {name: round(median(t), 2) for name, t in seconds.items()},
+        "said": said,
+    }
+    print(json.dumps(row), flush=True)
+    return row
 
 
 COLD = """
 import time, numpy, irc
-begin = time.perf_counter()
+begin = time.process_time()
 import irc.driver.cpu, irc.language
-imported = time.perf_counter()
+imported = time.process_time()
 exe = irc.compile("func f(x: f32[64, 64]) -> f32[64, 64] {{ return softmax(x) }}", target="cpu")
 exe(numpy.ones((64, 64), numpy.float32))
-print(imported - begin, time.perf_counter() - imported)
+print(imported - begin, time.process_time() - imported)
 """
 
 
 def cold_compile() -> dict[str, Any]:
-    """Seconds that a small program takes to be compiled and run in a new process, with an empty cache and a full one,
-    and the imports of the compiler before it."""
+    """Seconds of the CPU that a small program takes to be compiled and run in a new process, with an empty cache and a
+    full one, and the imports of the compiler before it."""
     found: dict[str, list[float]] = {"empty cache": [], "known machine code": []}
     imports: list[float] = []
     for _ in range(5):
@@ -288,8 +292,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     record: dict[str, Any] = {"machine": machine(), "threads": 1 if args.alone else torch.get_num_threads(), "rows": []}
     with torch.no_grad():
         record["rows"] += [run_row(row, clock, compiles=args.compile) for row in chosen]
-        if not args.rows:
-            record["rows"] += [run_gpt(clock, compiles=args.compile), cold_compile()]
+        models = [model for model in MODELS if not args.rows or any(text in model.name for text in args.rows)]
+        record["rows"] += [run_model(model, clock, compiles=args.compile) for model in models]
+    if not args.rows:
+        record["rows"] += [train_digits(), cold_compile()]
     bound = [row["times faster"] for row in record["rows"] if row.get("memory_bound")]
     for peer in ("torch", "torch.compile"):
         if ratios := [row[peer] for row in bound if peer in row]:

@@ -97,7 +97,9 @@ def _product(product: Product) -> ConfigAttr:
     while rows > NARROW and prod((product.batch, ceil_div(product.m, rows), ceil_div(product.n, columns))) < ENOUGH:
         rows = ceil_div(rows, 2)
     return ConfigAttr.of(
-        tile=TileSizes(m=_even(product.m, rows), n=max(_even(product.n, columns), product.row), k=_depth(product.k)),
+        tile=TileSizes(
+            m=_even(product.m, rows), n=max(_even(product.n, columns), product.row), k=_depth(product.k, product.run)
+        ),
         stages=1,
         schedule="grid",
         instruction="fma",
@@ -109,7 +111,9 @@ def _even(extent: int, most: int) -> int:
     return ceil_div(extent, ceil_div(extent, max(1, most))) if extent else 1
 
 
-def _depth(extent: int) -> int:
-    """The longest step that divides K, if that is not short."""
-    longest = next((n for n in range(min(extent, DEPTH), 0, -1) if extent % n == 0), 1)
+def _depth(extent: int, run: int) -> int:
+    """The longest step that divides K, if that is not short. That of a convolution, of `run` elements at one tap, has
+    whole taps, or is inside of one."""
+    steps = [n for n in range(min(extent, DEPTH), 0, -1) if extent % n == 0]
+    longest = next((n for n in steps if not run or n % run == 0 or run % n == 0), 1)
     return longest if 4 * longest >= min(extent, DEPTH) else min(extent, DEPTH)

@@ -87,19 +87,19 @@ class Access:
         return steps
 
     def segments(self) -> tuple[int, int] | None:
-        """(axis, width): the axis of the tile along which memory is contiguous but where a multiple of width ends."""
+        """(axis, width): the axis of the tile along which places in memory follow each other, or every other one, but
+        where a multiple of width ends; the one with the most lines of memory in a segment."""
+        found: list[tuple[int, int, int]] = []
         for axis, extent in enumerate(self.shape):
-            if extent == 1:
-                continue
             divisors = [d for expr in self.op.access_map.results for d in _divisors(expr, axis)]
-            if not divisors or any(d % min(divisors) for d in divisors) or min(divisors) < SHORTEST:
+            if extent == 1 or not divisors or any(d % min(divisors) for d in divisors) or min(divisors) < SHORTEST:
                 continue
             results = [_within(expr, axis) for expr in self.op.access_map.results]
             moved = [_steps(expr, len(self.shape)).get(axis, 0) for expr in results]
             parts = [step and step * stride for step, stride in zip(moved, self.strides, strict=True)]
-            if None not in parts and sum(part or 0 for part in parts) == 1:
-                return axis, min(divisors)
-        return None
+            if None not in parts and (step := sum(part or 0 for part in parts)) in (1, 2):
+                found.append((min(divisors) // step, axis, min(divisors)))
+        return max(found)[1:] if found else None
 
     @property
     def fast(self) -> int | None:

@@ -197,6 +197,36 @@ def test_iterations_that_are_elements_of_vectors() -> None:
     assert found == [("16", "2"), ("16", "2"), ("16", "1"), ("8", "1"), ("4", "1")]
 
 
+@pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i8"])
+@pytest.mark.parametrize(("rows", "columns"), [(9, 512), (512, 9), (5, 6), (33, 47), (16, 40), (100, 3)])
+def test_transposed_edges(element: str, rows: int, columns: int) -> None:
+    """Blocks at the edges of a matrix have fewer rows and columns than vectors have elements."""
+    x = np.arange(3 * rows * columns).reshape(3, rows, columns) % 113
+    x = x.astype(irc.compile(f"func f(x: {element}[1]) -> {element}[1] {{\n    return x\n}}").arguments[0].dtype)
+    text = (
+        f"func f(x: {element}[3, {rows}, {columns}]) -> {element}[3, {columns}, {rows}] {{\n"
+        "    return permute(x, [0, 2, 1])\n}"
+    )
+    np.testing.assert_array_equal(irc.compile(text, target="cpu")(x), x.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("channels", [3, 16, 40])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions_of_torch(channels: int, stride: int) -> None:
+    """Channels last in x, taps last in the kernel: BLAS reads a copy of the kernel in rows of channels."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 13, 11, channels)).astype(np.float32)
+    w = rng.standard_normal((24, channels, 3, 3)).astype(np.float32)
+    text = (
+        f"func f(x: f32[2, 13, 11, {channels}], w: f32[24, {channels}, 3, 3]) -> f32[2, 24, {(12 // stride) + 1}, "
+        f"{(10 // stride) + 1}] {{\n    return conv(permute(x, [0, 3, 1, 2]), w, strides=[{stride}, {stride}], low=[1, 1], high=[1, 1])\n}}"
+    )
+    found = irc.compile(text, target="cpu")(x, w)
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))).astype(np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))[:, ::stride, ::stride]
+    np.testing.assert_allclose(found, np.einsum("nhwcij,ocij->nohw", windows, w), atol=1e-3)
+
+
 def test_long_sums() -> None:
     x = np.random.default_rng(0).random((3, 400_000)).astype(np.float32)
     found = irc.compile("func f(x: f32[3, 400000]) -> f32[3] {\n    return sum(x, 1)\n}", target="cpu")(x)

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from irc.codegen.cpu.transposing import transposing_function
+from irc.codegen.cpu.transposing import transposing_functions
 from irc.support.integers import ceil_div, round_up
 
 LANES = 16
@@ -49,7 +49,7 @@ def product_functions(*, has_pairs: bool) -> dict[str, str]:
         return {"gemm.bf16": _by_blas()}
     return {
         "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
-        "transpose.i16": transposing_function(16),
+        **transposing_functions(16),
         "pack.bf16": _packing(),
         "multiply.bf16": _multiplying(),
         "gemm.bf16": _by_pairs(),

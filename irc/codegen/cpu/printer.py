@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
-from irc.codegen.cpu.transposing import transposing_function
+from irc.codegen.cpu.transposing import transposing_functions
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
 from irc.dialects.scalar import CheckIndexOp
 from irc.ir.discardable import UNROLL
@@ -331,8 +331,7 @@ class Printer:
         arguments = [f"ptr {place}, i64 {stride}" for place, stride in places]
         arguments += [f"i64 {self.name(value)}" for value in (op.rows, op.columns)]
         function = f"transpose.i{bits}"
-        self.declared["llvm.smin.i64"] = "declare i64 @llvm.smin.i64(i64, i64) #1"
-        self.declared[function] = transposing_function(bits)
+        self.declared.update(transposing_functions(bits))
         self.lines.append(f"  call void @{function}({', '.join(arguments)})")
 
     def _offset(self, memory: SSAValue, offset: SSAValue) -> str:

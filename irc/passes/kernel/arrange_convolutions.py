@@ -9,6 +9,8 @@ Images of few channels are read where they lie. A row of taps and its channels f
 a convolution of one channel over rows of elements. The threads that multiply load pairs of them, so rows of the kernel
 begin at a whole pair, and are filled to a power of two, by taps that are not there.
 
+On a CPU BLAS reads the kernel where it lies in rows of channels; each tile of places would gather it otherwise.
+
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another.
 """
@@ -61,7 +63,8 @@ class ArrangeConvolutionsPass(Pass):
     too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
     TMA or no products of warp groups: nothing. One of few channels, channels last in x -> one of one channel over rows
     of elements, and a copy of the kernel. The kernel of a depthwise convolution with channels last -> a copy with
-    output channels last.
+    output channels last; on a CPU, that of any other, of 16 channels and more, with taps last -> a copy with input
+    channels last.
     """
 
     name: ClassVar[str] = "arrange-convolutions"
@@ -73,7 +76,11 @@ class ArrangeConvolutionsPass(Pass):
         for conv in [inner for inner in op.walk() if isinstance(inner, nd.ConvOp)]:
             if _is_depthwise(conv):
                 if _is_turnable(conv) and (self.always or _pays_to_turn(conv, machine)):
-                    _turn(conv, copies)
+                    _turn(conv, copies, [*range(1, len(conv.kernel_shape)), 0])
+                continue
+            if machine.exact_tiles:
+                if _has_taps_last(conv):
+                    _turn(conv, copies, [0, *range(2, len(conv.kernel_shape)), 1])
                 continue
             if (row := _row_of_taps(conv, machine)) is not None and (self.always or _is_long(conv, machine)):
                 _read_in_rows(conv, row)
@@ -166,6 +173,18 @@ def _is_turnable(op: nd.ConvOp) -> bool:
     return x and result and not kernel and 0 not in op.kernel_shape
 
 
+def _has_taps_last(op: nd.ConvOp) -> bool:
+    """Whether channels are innermost in x, of several groups of them there is one, and taps are innermost in the
+    kernel: K is in the order of x."""
+    rank = len(op.kernel_shape)
+    x, kernel = (in_order(range(rank), ints(axes)) for axes in (op.x_axes, op.kernel_axes))
+    is_plain = {*ints(op.input_dilation), integer(op.groups), integer(op.batch_groups)} == {1} and not ints(op.parts)
+    is_empty = 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
+    if not is_plain or is_empty or op.kernel_shape[1] < MIN_RUN:
+        return False
+    return _inner(op.x) == x[1] and _inner(op.kernel) not in (kernel[0], kernel[1])
+
+
 def _inner(value: SSAValue) -> int:
     """The innermost axis that is not of one element."""
     return max((axis for axis, extent in enumerate(shape_of(value)) if extent != 1), default=0)
@@ -176,10 +195,11 @@ def _pays_to_turn(op: nd.ConvOp, machine: Target) -> bool:
     return iteration_of(op).points / (machine.sms * machine.clock * LANES) > machine.launch_time
 
 
-def _turn(op: nd.ConvOp, copies: Copies) -> None:
-    """Has the convolution read a copy of its kernel with output channels last."""
+def _turn(op: nd.ConvOp, copies: Copies, last: Sequence[int]) -> None:
+    """Has the convolution read a copy of its kernel with its axes in this order: 0 is that of output channels, 1 that
+    of input channels."""
     rank = len(op.kernel_shape)
-    last, own = [*range(1, rank), 0], in_order(range(rank), ints(op.kernel_axes))
+    own = in_order(range(rank), ints(op.kernel_axes))
     key = op.kernel, tuple(own[role] for role in last), 0
     if key not in copies:
         copies[key] = _copy(Term(op.kernel, Inserter.before(op)), *key[1:]).value

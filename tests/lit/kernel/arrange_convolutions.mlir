@@ -1,5 +1,6 @@
 // RUN: irc-opt %s -p arrange-convolutions | filecheck %s
 // RUN: irc-opt %s -p arrange-convolutions --arch sm_80 | filecheck %s --check-prefix=SM80
+// RUN: irc-opt %s -p arrange-convolutions --arch cpu | filecheck %s --check-prefix=CPU
 
 // Channels first: x is copied with channels last, the kernel likewise, and the result is as it was.
 // CHECK-LABEL: func.func @channels_first
@@ -8,6 +9,8 @@
 // CHECK-NEXT:    nd.conv %[[X]], %[[W]] {{.*}}, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], nd.declared = bf16} : {{.*}} -> tensor<64x128x28x28xf32>
 // SM80-LABEL:  func.func @channels_first
 // SM80-NEXT:     nd.conv %x, %w
+// CPU-LABEL:   func.func @channels_first
+// CPU-NEXT:      nd.conv %x, %w
 func.func @channels_first(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x128x28x28xbf16> {
   %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<64x128x28x28xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x128x28x28xf32>
   %cast = nd.cast %conv : tensor<64x128x28x28xf32> -> tensor<64x128x28x28xbf16>
@@ -29,6 +32,9 @@ func.func @ragged(%x: tensor<32x57x61x33xbf16>, %w: tensor<77x3x3x33xbf16>) -> t
 // CHECK-LABEL: func.func @kernel_alone
 // CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
 // CHECK-NEXT:    nd.conv %x, %[[W]]
+// CPU-LABEL:   func.func @kernel_alone
+// CPU-NEXT:      %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
+// CPU-NEXT:      nd.conv %x, %[[W]] {{.*}}kernel_axes = [0, 3, 1, 2]
 func.func @kernel_alone(%x: tensor<64x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16>) -> tensor<64x28x28x128xbf16> {
   %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<64x28x28x128xbf16>, tensor<128x128x3x3xbf16>) -> tensor<64x28x28x128xf32>
   %cast = nd.cast %conv : tensor<64x28x28x128xf32> -> tensor<64x28x28x128xbf16>
