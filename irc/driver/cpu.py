@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cpu.compiling import Loaded, assemble, has_pairs
+from irc.codegen.cpu.compiling import Loaded, assemble, functions, has_pairs
 from irc.codegen.cpu.printer import Code, print_kernel
 from irc.dialects.cpu import GemmOp, KernelOp
 from irc.driver.lowering import levels
@@ -36,7 +36,7 @@ def compile_on_cpu(module: ModuleOp, **options: Any) -> Executable:
 
 def codes_of(module: ModuleOp) -> list[Code]:
     """The kernels of a module as LLVM IR for this CPU."""
-    return [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, KernelOp)]
+    return [print_kernel(op, has_pairs=has_pairs(), functions=functions()) for op in module.ops if isinstance(op, KernelOp)]
 
 
 def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:

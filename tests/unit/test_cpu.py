@@ -192,7 +192,7 @@ def test_iterations_that_are_elements_of_vectors() -> None:
     """The 32 lanes of an argmax are two vectors of 16, its halves one of less."""
     module = parse("func f(x: f32[4, 128]) -> i64[4] {\n    return argmax(x, 1)\n}", "argmax.irc")
     (kernel,) = [op for op in lower(isolate(module), "cpu", arch="cpu").ops if isinstance(op, KernelOp)]
-    text = print_kernel(kernel, has_pairs=False).text
+    text = print_kernel(kernel, has_pairs=False, functions={}).text
     found = re.findall(r'vectorize.width", i32 (\d+)}\n.*interleave.count", i32 (\d+)}', text)
     assert found == [("16", "2"), ("16", "2"), ("16", "1"), ("8", "1"), ("4", "1")]
 

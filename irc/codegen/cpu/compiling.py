@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes.util import find_library
 from functools import cache
 from itertools import count
 from typing import Any
 
 from irc.codegen.cpu.printer import Code
+from irc.codegen.cpu.vector_functions import LIBRARY, VectorFunction, vector_functions
 from irc.support import cache as store
 from irc.support.blas import products
 from irc.support.diagnostics import IrcError
@@ -36,6 +37,12 @@ def has_pairs() -> bool:
     """Whether this CPU multiplies pairs of bf16: AVX512-BF16, and masks of 16 bits."""
     features = llvm().get_host_cpu_features()
     return bool(features.get("avx512bf16") and features.get("avx512bw"))
+
+
+@cache
+def functions() -> Mapping[str, VectorFunction]:
+    """The functions of the C library that there are on vectors of this CPU."""
+    return vector_functions(llvm().get_host_cpu_features())
 
 
 @cache
@@ -127,3 +134,5 @@ def _give_functions() -> None:
     """The C library's functions, which kernels call. On Linux their library is named: `find_library` starts a
     process."""
     llvm().load_library_permanently("libm.so.6" if platform.system() == "Linux" else find_library("m"))
+    if functions():
+        llvm().load_library_permanently(LIBRARY)

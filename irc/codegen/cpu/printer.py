@@ -8,6 +8,7 @@ memref has an alias scope of its own. bf16 is i16, and i1 in memory is i8.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -19,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
 from irc.codegen.cpu.transposing import transposing_functions
+from irc.codegen.cpu.vector_functions import VectorFunction
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
 from irc.dialects.scalar import CheckIndexOp
 from irc.ir.discardable import UNROLL
@@ -49,10 +51,10 @@ class Code:
     """Of the ops that the first lines of the text are printed for; the lines behind them define functions."""
 
 
-def print_kernel(kernel: KernelOp, *, has_pairs: bool) -> Code:
+def print_kernel(kernel: KernelOp, *, has_pairs: bool, functions: Mapping[str, VectorFunction]) -> Code:
     """The module of one kernel; Unsupported where an op has no LLVM IR here. has_pairs: whether the CPU multiplies
-    pairs of bf16."""
-    printer = Printer(kernel, has_pairs)
+    pairs of bf16. functions: those of the C library that there are on vectors."""
+    printer = Printer(kernel, has_pairs, functions)
     text = printer.module()
     locations = (*[kernel.location] * HEADER_LINES, *printer.locations)
     return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks), locations)
@@ -64,6 +66,7 @@ class Printer:
 
     kernel: KernelOp
     has_pairs: bool
+    functions: Mapping[str, VectorFunction]
     lines: list[str] = field(default_factory=list[str])
     declared: dict[str, str] = field(default_factory=dict[str, str])
     own_bytes: int = 0
@@ -76,6 +79,8 @@ class Printer:
     _label: str = "entry"
     _scope_count: int = 0
     _trips: list[int] = field(default_factory=list[int])
+    _kept: dict[str, None] = field(default_factory=dict[str, None])
+    """Functions that loops may call later."""
 
     def module(self) -> str:
         self._entry()
@@ -85,7 +90,15 @@ class Printer:
         name = self.kernel.sym_name.data
         header = f'define void @"{name}"(ptr noalias %memory, i64 %first, i64 %end, ptr noalias %own) #0 {{\nentry:\n'
         attributes = "attributes #0 = { nounwind }\nattributes #1 = { nounwind willreturn memory(none) }\n"
-        return f"{header}{body}\n  ret void\n}}\n{chr(10).join(self.declared.values())}\n{attributes}{self._metadata()}"
+        declared = "\n".join([*self.declared.values(), *self._uses()])
+        return f"{header}{body}\n  ret void\n}}\n{declared}\n{attributes}{self._metadata()}"
+
+    def _uses(self) -> list[str]:
+        """Says of functions on vectors that they stay declared until loops call them."""
+        if not self._kept:
+            return []
+        type, names = f"[{len(self._kept)} x ptr]", ", ".join(f"ptr @{name}" for name in self._kept)
+        return [f'@llvm.compiler.used = appending global {type} [{names}], section "llvm.metadata"']
 
     def _entry(self) -> None:
         allocated = [op for op in self.kernel.body.block.ops if isinstance(op, memref.AllocaOp)]
@@ -130,11 +143,23 @@ class Printer:
         return name
 
     def call(self, function: str, type: str, arguments: list[tuple[str, str]], flags: str = "") -> str:
-        """A call of an intrinsic or of a function of the C library."""
+        """A call of an intrinsic."""
         types = ", ".join(each for each, _ in arguments)
         self.declared.setdefault(function, f"declare {type} @{function}({types}) #1")
         passed = ", ".join(f"{each} {value}" for each, value in arguments)
         return self.emit(f"call {flags}{type} @{function}({passed})")
+
+    def call_library(self, function: str, type: str, arguments: Sequence[str]) -> str:
+        """A call of a function of the C library, of which loops may make vectors."""
+        passed = [(type, argument) for argument in arguments]
+        found = self.functions.get(function)
+        if found is None:
+            return self.call(function, type, passed)
+        self.declared[found.name] = found.declaration(type)
+        self._kept[found.name] = None
+        types, values = ", ".join([type] * len(passed)), ", ".join(f"{type} {value}" for value in arguments)
+        self.declared.setdefault(function, f"declare {type} @{function}({types}) #1")
+        return self.emit(f"call {type} @{function}({values}) {found.attribute}")
 
     def _begin(self, label: str) -> None:
         self.lines.append(f"{label}:")

@@ -134,7 +134,7 @@ def _library(name: str) -> Rule:
     """A function of the C library."""
 
     def make(p: Printer, type: str, _: str, args: tuple[str, ...]) -> str:
-        return p.call(name + ("f" if type == "float" else ""), type, [(type, arg) for arg in args])
+        return p.call_library(name + ("f" if type == "float" else ""), type, args)
 
     return _float(make)
 
