@@ -272,6 +272,7 @@ def machine() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
+        "OPENBLAS_CORETYPE": os.environ.get("OPENBLAS_CORETYPE", "its own choice"),
         "packages": {name: importlib.metadata.version(name) for name in packages},
     }
 

@@ -13,8 +13,11 @@ ELEMENTS = 8192
 """Of a tile of a map or a permutation: 32 KiB of f32, so that what is kept of it stays in the first two
 levels of cache."""
 
-ROW_ELEMENTS = 4096
-"""Of a tile of rows that are read several times: in the first level of cache."""
+ROW_ELEMENTS = 1024
+"""Of a tile of rows: those that are read several times, and what is kept of them, are in the first level of cache."""
+
+SCANNED_ELEMENTS = 4096
+"""Of a tile of rows that are scanned side by side."""
 
 HELD = 65536
 """Elements of columns that are held until they are read again: 256 KiB of f32, of the second level of cache."""
@@ -59,7 +62,8 @@ def choose_on_cpu(kernel: FusedOp) -> ConfigAttr:
 def _reduction(reduction: Reduction) -> ConfigAttr:
     extent = max(1, reduction.extent)
     if reduction.is_contiguous:
-        height = max(1, min(ROW_ELEMENTS // extent, ceil_div(reduction.rows, ENOUGH)))
+        elements = SCANNED_ELEMENTS if reduction.role == "s" else ROW_ELEMENTS
+        height = max(1, min(elements // extent, ceil_div(reduction.rows, ENOUGH)))
         tiles = ceil_div(reduction.rows, height)
     else:
         most = min(WIDTH, HELD // extent) if reduction.returns else WIDTH
