@@ -36,7 +36,8 @@ def compile_on_cpu(module: ModuleOp, **options: Any) -> Executable:
 
 def codes_of(module: ModuleOp) -> list[Code]:
     """The kernels of a module as LLVM IR for this CPU."""
-    return [print_kernel(op, has_pairs=has_pairs(), functions=functions()) for op in module.ops if isinstance(op, KernelOp)]
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    return [print_kernel(op, has_pairs=has_pairs(), functions=functions()) for op in kernels]
 
 
 def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
