@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from irc.codegen.cpu.compiling import has_pairs
-from irc.codegen.cpu.printer import print_kernel
 from irc.configs.space import KernelSpace
-from irc.dialects import cpu, cuda, tile
+from irc.dialects import cuda, tile
 from irc.dialects.kernel import FusedOp
 from irc.driver.build import SEPARATE_ROUNDING
 from irc.driver.compiler import Origin, artifact_options
+from irc.driver.cpu import codes_of
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import Instruments, check_page, watch
@@ -157,7 +156,7 @@ def _code(module: ModuleOp, target: str, options: Options, file: str, reports: d
             reports[name] = with_resources(known.get(name, KernelReport(name)), kernel, code.resources.get(name))
         return [*code.columns]
     if target == "cpu":
-        codes = [print_kernel(op, has_pairs=has_pairs()) for op in module.ops if isinstance(op, cpu.KernelOp)]
+        codes = codes_of(module)
         lines = [
             Line(line, () if location is None else places_in(file, [location]))
             for code in codes
