@@ -116,13 +116,17 @@ def test_the_language_says_a_row_and_reads_it_again(row: Row) -> None:
     assert parse(print_module(module)).is_structurally_equivalent(module)
 
 
+COMPOSED = ("isnan", "isinf", "round", "logical_not")
+"""What the frontend, as numpy, computes of all elements: by other ops where a row does not take them."""
+
+
 @of_rows(PLAIN)
 def test_verifier_language_and_frontend_take_the_same_elements(row: Row) -> None:
     for element in ELEMENTS:
         wanted = row.op.TAKES.has(element)
-        assert [verifies(row, element), is_parsed(row, element), is_recorded(row, element)] == [wanted] * 3, (
-            element.name
-        )
+        recorded = wanted or row.name in COMPOSED
+        found = [verifies(row, element), is_parsed(row, element), is_recorded(row, element)]
+        assert found == [wanted, wanted, recorded], element.name
 
 
 def verifies(row: Row, element: Element) -> bool:

@@ -44,7 +44,7 @@ SYNCHRONIZED: Mapping[str, Mapping[str, int]] = {
     "layer_norm_backward": {"M": 16},
     "reductions": {"A": 4, "B": 8, "C": 64},
     # The channel of stages goes round.
-    "gating": {"M": 128, "N": 128, "K": 1024},
+    "gating": {"M": 128, "N": 128, "K": 768},
     "attention": {},
 }
 
