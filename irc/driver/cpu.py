@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen.cpu.compiling import Loaded, assemble, functions, has_pairs
 from irc.codegen.cpu.printer import Code, print_kernel
+from irc.codegen.cpu.threads import FUNCTIONS, pool_text
 from irc.dialects.cpu import GemmOp, KernelOp
 from irc.driver.lowering import levels
 from irc.driver.program import signature
@@ -17,6 +19,7 @@ from irc.ir.functions import entry_of
 from irc.runtime.cpu import CpuKernel, CpuProgram
 from irc.runtime.executable import Executable
 from irc.runtime.host import HostProgram
+from irc.runtime.threads import PoolCode
 from irc.support.garbage import seldom_collecting
 
 
@@ -47,7 +50,7 @@ def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
         return {}
     codes = codes_of(module)
     multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
-    loaded = Loaded(assemble(codes), [code.name for code in codes], multiplies=bool(multiplies))
+    loaded = Loaded(assemble([code.text for code in codes]), [code.name for code in codes], multiplies=bool(multiplies))
     return {
         code.name: CpuKernel(
             loaded.address(code.name),
@@ -56,6 +59,15 @@ def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
             code.name in multiplies,
             tuple((check.expected, check.location) for check in code.checks),
             loaded,
+            pool_code,
         )
         for op, code in zip(ops, codes, strict=True)
     }
+
+
+@cache
+def pool_code() -> PoolCode:
+    """The code of pools of threads in memory."""
+    loaded = Loaded(assemble([pool_text()]), FUNCTIONS, multiplies=False)
+    begin, finish, serve = map(loaded.address, FUNCTIONS)
+    return PoolCode(begin, finish, serve, loaded)

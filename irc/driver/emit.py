@@ -47,7 +47,7 @@ class AsmTarget(Target):
 
         output.writelines(f"{kernel.ptx}\n" for kernel in compiled_kernels(module))
         if codes := codes_of(module):
-            output.write(assembly(codes))
+            output.write(assembly([code.text for code in codes]))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Ops between kernels, and programs that have no machine code, run by the interpre
 from __future__ import annotations
 
 import ctypes
-import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
@@ -27,25 +26,18 @@ from irc.interpreters.tile.interpreter import run_program
 from irc.ir.discardable import INTERPRETED
 from irc.ir.dtypes import element_of
 from irc.ir.locations import describe
-from irc.runtime.threads import pool
+from irc.runtime.threads import PoolCode, pool, run_alone
 from irc.support.blas import single_threaded
 from irc.support.diagnostics import IrcError
 
 ALONE = 1 << 16
 """Bytes of operands and results up to which one thread runs a kernel: waking others takes longer."""
 
-ALIGNMENT = 64
-
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-
-_own = threading.local()
-"""The memory that kernels have for a thread's own."""
-
 
 @dataclass(frozen=True)
 class CpuKernel:
     """Machine code at an address: see `irc/codegen/cpu/printer.py`. multiplies: whether it calls BLAS. checks: what it
-    expects of indices, and where. `loaded` keeps it in memory."""
+    expects of indices, and where. `loaded` keeps it in memory. threads: the code of the pool that runs its tiles."""
 
     address: int
     tiles: int
@@ -53,38 +45,24 @@ class CpuKernel:
     multiplies: bool
     checks: tuple[tuple[str, LocationAttr], ...]
     loaded: Any
+    threads: Callable[[], PoolCode]
 
     def __call__(self, arrays: Sequence[Array]) -> None:
         """Runs all tiles. `arrays` are contiguous: the operands, then the results. IrcError where an index is out of
         range."""
         if self.tiles == 0:
             return
-        function = _SIGNATURE(self.address)
         failed = (ctypes.c_int64 * (1 + len(self.checks)))()
         addresses = [array.__array_interface__["data"][0] for array in arrays]
         pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
-        run = partial(_run, function, pointers, self.own_bytes)
         if sum(array.nbytes for array in arrays) <= ALONE:
-            run(0, self.tiles)
+            run_alone(self.address, pointers, self.own_bytes, self.tiles)
         else:
             with single_threaded() if self.multiplies else nullcontext():
-                pool().run(run, self.tiles)
+                pool(self.threads).run(self.address, pointers, self.own_bytes, self.tiles)
         if number := failed[0]:
             expected, location = self.checks[number - 1]
             raise IrcError(f"index {failed[number]} is out of range: {expected}", location)
-
-
-def _run(function: Any, pointers: Any, own_bytes: int, first: int, end: int) -> None:
-    function(pointers, first, end, _own_memory(own_bytes))
-
-
-def _own_memory(size: int) -> int:
-    """The address of memory of this thread, aligned to a line of the cache."""
-    if getattr(_own, "size", -1) < size:
-        _own.memory = np.empty(size + ALIGNMENT, np.uint8)
-        _own.size = size
-        _own.address = -(-_own.memory.ctypes.data // ALIGNMENT) * ALIGNMENT
-    return _own.address
 
 
 Function = Callable[[Sequence[Array]], Sequence[Array]]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import ml_dtypes
@@ -19,10 +21,11 @@ from irc.codegen.cpu import compiling
 from irc.codegen.cpu.printer import print_kernel
 from irc.codegen.cpu.scalars import SCALARS
 from irc.dialects.cpu import KernelOp
+from irc.driver.cpu import pool_code
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc.looping.supported import SCALAR_OPS
-from irc.runtime.threads import Pool
+from irc.runtime.threads import KERNEL, Pool
 from irc.support.diagnostics import IrcError
 
 SOFTMAX = "func f(x: f32[300, 200]) -> f32[300, 200] {\n    return softmax(x)\n}"
@@ -36,7 +39,7 @@ def test_threads_compute_what_one_computes(monkeypatch: pytest.MonkeyPatch) -> N
     x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
     executable = irc.compile(SOFTMAX, target="cpu")
     several = executable(x)
-    monkeypatch.setattr("irc.runtime.cpu.pool", lambda: Pool(1))
+    monkeypatch.setattr("irc.runtime.cpu.pool", lambda find: Pool(1, find))
     np.testing.assert_array_equal(executable(x), several)
 
 
@@ -44,23 +47,28 @@ def test_all_tiles_are_run_once() -> None:
     taken: list[int] = []
     lock = threading.Lock()
 
-    def run(first: int, end: int) -> None:
+    def run(pointers: int, first: int, end: int, own: int) -> None:
+        assert own % 64 == 0
         with lock:
             taken.extend(range(first, end))
 
-    pool = Pool(4)
+    kernel, pool = KERNEL(run), Pool(4, pool_code)
+    address = ctypes.cast(kernel, ctypes.c_void_p).value or 0
     for tiles in (1, 2, 3, 17, 1000):
-        taken.clear()
-        pool.run(run, tiles)
-        assert sorted(taken) == list(range(tiles))
+        for pause in (0.0, 0.0, 0.002):  # threads look for work, or sleep
+            taken.clear()
+            pool.run(address, (ctypes.c_void_p * 1)(), 100, tiles)
+            assert sorted(taken) == list(range(tiles))
+            time.sleep(pause)
 
 
-def test_an_exception_of_a_thread_reaches_the_caller() -> None:
-    def run(first: int, end: int) -> None:
-        raise ValueError(f"tile {first}")
-
-    with pytest.raises(ValueError, match="tile"):
-        Pool(2).run(run, 8)
+def test_threads_that_sleep_are_woken() -> None:
+    x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
+    executable = irc.compile(SOFTMAX, target="cpu")
+    expected = executable(x)
+    for number in range(600):
+        np.testing.assert_array_equal(executable(x), expected)
+        time.sleep((number % 7) * 3e-5)  # about as long as a thread looks for work
 
 
 def test_calls_at_the_same_time() -> None:

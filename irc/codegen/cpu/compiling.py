@@ -9,7 +9,6 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-from irc.codegen.cpu.printer import Code
 from irc.codegen.cpu.vector_functions import LIBRARY, VectorFunction, vector_functions
 from irc.support import cache as store
 from irc.support.blas import products
@@ -62,12 +61,11 @@ def _machine() -> Any:
     )
 
 
-def assemble(codes: Sequence[Code]) -> bytes:
-    """An object file with all kernels."""
+def assemble(texts: Sequence[str]) -> bytes:
+    """An object file with all of these modules of LLVM IR."""
     binding = llvm()
     host = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info
-    texts = [code.text for code in codes]
-    key = store.key_of("object", host, TUNING, texts)
+    key = store.key_of("object", host, TUNING, list(texts))
     if (found := store.read(KIND, key)) is not None:
         return found
     machine = _machine()
@@ -76,10 +74,10 @@ def assemble(codes: Sequence[Code]) -> bytes:
     return content
 
 
-def assembly(codes: Sequence[Code]) -> str:
-    """The text of the machine code of all kernels."""
+def assembly(texts: Sequence[str]) -> str:
+    """The machine code of all of these modules, as text."""
     machine = _machine()
-    return machine.emit_assembly(_optimized([code.text for code in codes], machine))
+    return machine.emit_assembly(_optimized(texts, machine))
 
 
 def _optimized(texts: Sequence[str], machine: Any) -> Any:
