@@ -77,7 +77,7 @@ def locate_at(
         below = "ult" if _is_gathered(op, expr) else "slt"  # a number that is gathered by may be negative
         end = code.extent(extent)
         conditions.append(e.compare(below, position, e.sub(end, vector - 1) if d in straddled else end))
-    if isinstance(op, tile.StoreOp) and op.own_end is not None:
+    if op.own_end is not None:
         dim, end = op.own_end
         conditions.append(e.compare("slt", dims[dim].at(e, components), code.scalar(end)))
     return offset.at(e, components), conditions
@@ -115,7 +115,9 @@ def element_accesses(
     """
     fragment = held.fragment
     vector = vector or global_vector(fragment, access_of(op))
-    straddles = bool(access_of(op).straddled(fragment.vector[0], vector)) or _is_ended(op, fragment.vector[0])
+    along = fragment.vector[0]
+    is_ended = op.own_end is not None and op.own_end[0] == along
+    straddles = is_ended or bool(access_of(op).straddled(along, vector))
 
     def one(components: Sequence[Index], count: int, *, checked: bool = True) -> None:
         offset, conditions = locate(code, op, fragment, components, count)
@@ -159,17 +161,11 @@ def by_tile(code: Code, op: tile.AccessOp, fragment: Fragment, vector: int, acce
         code.e.branch(whole, partial(accesses, checked=False), partial(accesses, checked=True))
 
 
-def _is_ended(op: tile.AccessOp, dim: int) -> bool:
-    """Whether the elements that are stored end somewhere along a dimension of the tile."""
-    return isinstance(op, tile.StoreOp) and op.own_end is not None and op.own_end[0] == dim
-
-
 def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0) -> SSAValue | None:
     """Whether the whole tile is inside the view, by its corners, and with it `beyond` elements that follow it in
     memory; None where corners do not tell, or it is the only tile."""
     shape = fragment.shape
-    own_end = op.own_end if isinstance(op, tile.StoreOp) else None
-    if not (op.checked_dims or beyond or own_end):
+    if not (op.checked_dims or beyond or op.own_end):
         return None
     e, walk = code.e, Walk(code.e, ())
     exprs = {d: op.access_map.results[d] for d in op.checked_dims}
@@ -189,8 +185,8 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
                 continue
             return None
         conditions.append(e.compare("slt", highest, extent))
-    if own_end is not None:
-        dim, end = own_end
+    if op.own_end is not None:
+        dim, end = op.own_end
         conditions.append(e.compare("sle", e.add(code.scalar(op.offsets[dim]), shape[dim]), code.scalar(end)))
     if beyond:
         end: Index = 0

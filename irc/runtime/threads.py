@@ -18,15 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from irc.support.pool_state import LINE, WORK, WORKERS
+
 RANGES = 4
 """Ranges of tiles for each thread: one that is late takes fewer."""
 
 MOST = 64
 """Threads of a pool: who has to be woken are bits of a word."""
-
-LINE = 64
-WORK, WORKERS = 3 * LINE, 4 * LINE
-"""Where the work and the lines of workers begin in a pool's state, in bytes."""
 
 KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 """A kernel: pointers, the first tile, the one behind the last, memory of the thread's own."""

@@ -102,7 +102,7 @@ class _Raising:
                 shape = tile.shape_of(op.result.type)
                 access = RaisedAccess(op, shape, self._index, self._tile, self.counts)
                 self.tiles[op.result] = loaded(access, self._array(op.view), at)
-            case tile.StoreOp() if op.add is None:
+            case tile.StoreOp() if op.add is None and op.end is None:
                 access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
                 shape = op.view_type.get_shape()
                 self.arrays[op.view] = stored(access, self._tile(op.tile), self.arrays[op.view], shape, at)

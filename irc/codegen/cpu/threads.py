@@ -20,29 +20,18 @@ import os
 import platform
 
 from irc.support.diagnostics import IrcError
-
-LINE = 64
-NEXT, ACTIVE, WORK, WORKERS = (n * LINE for n in range(1, 5))
-"""Where lines begin: `generation` is the first."""
+from irc.support.pool_state import ACTIVE, LINE, NEXT, WORK, WORKERS
 
 SPINS = 2000
 """How often a thread looks for work before it sleeps: 50 to 100 us."""
 
 FUNCTIONS = ("irc_pool_begin", "irc_pool_finish", "irc_pool_serve")
 
-_PAUSES = {
-    "x86_64": "call void @llvm.x86.sse2.pause()",
-    "amd64": "call void @llvm.x86.sse2.pause()",
-    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
-    "arm64": "call void @llvm.aarch64.hint(i32 1)",
-}
+_X86 = "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
+_ARM = "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
 
-_DECLARATIONS = {
-    "x86_64": "declare void @llvm.x86.sse2.pause()",
-    "amd64": "declare void @llvm.x86.sse2.pause()",
-    "aarch64": "declare void @llvm.aarch64.hint(i32)",
-    "arm64": "declare void @llvm.aarch64.hint(i32)",
-}
+_PAUSES = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
+"""The declaration and the call of a pause between two looks, by `platform.machine()`."""
 
 
 def pool_text() -> str:
@@ -52,10 +41,11 @@ def pool_text() -> str:
     machine = platform.machine().lower()
     if machine not in _PAUSES:
         raise IrcError(f"the target cpu knows no pause of {machine}", hint="IRC_THREADS=1, or the target interpret")
+    declaration, pause = _PAUSES[machine]
     give_way = "SwitchToThread" if os.name == "nt" else "sched_yield"
     return _TEXT.format(
-        declaration=_DECLARATIONS[machine],
-        pause=_PAUSES[machine],
+        declaration=declaration,
+        pause=pause,
         give_way=give_way,
         next=NEXT,
         active=ACTIVE,

@@ -82,6 +82,11 @@ class AccessOp(IRDLOperation):
     def checked_dims(self) -> tuple[int, ...]:
         return values_of(self.checked)
 
+    @property
+    def own_end(self) -> tuple[int, SSAValue] | None:
+        """(dimension of the tile, where it ends); None where all of the tile is accessed."""
+        return None
+
     def verify_access(self, tile_type: Attribute) -> None:
         shape, access = shape_of(tile_type), self.access_map
         verify_same("elements of type", self.view_type.element_type, element_type_of(tile_type))
@@ -223,7 +228,6 @@ class StoreOp(AccessOp):
 
     @property
     def own_end(self) -> tuple[int, SSAValue] | None:
-        """(dimension of the tile, where it ends); None where all of the tile is stored."""
         return None if self.end is None or self.end_dim is None else (self.end_dim.value.data, self.end)
 
 
