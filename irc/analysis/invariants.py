@@ -94,6 +94,20 @@ THREADS = Invariant(
     _first(lambda op: op.name in ("kernel.fused", "tile.program")),
 )
 
+SCRATCH_ALLOCATED = Invariant(
+    "scratch-allocated",
+    "exchanges between threads have their place in shared memory",
+    "allocate-scratch",
+    _first(lambda op: op.name == "cuda.scratch"),
+)
+
+ORDERED = Invariant(
+    "ordered",
+    "barriers stand where shared memory changes hands",
+    "insert-barriers",
+    _first(lambda op: op.name == "cuda.shared_access"),
+)
+
 PLANNED = Invariant(
     "planned",
     "launches are steps of a host plan",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from irc.dialects import tile
 from irc.ir.targets import target_of
@@ -12,14 +12,15 @@ NAMED_BARRIERS = 16
 """Of a block; number 0 is that of all its threads (PTX ISA, 9.7.13.1 bar)."""
 
 
-def check_shared(program: tile.ProgramOp, size: int, purpose: str = "") -> None:
-    """Raises where a block of the architecture has fewer than `size` bytes of shared memory."""
-    machine = target_of(program)
+def check_shared(op: Operation, name: str, size: int, purpose: str = "") -> None:
+    """Raises where a block of the architecture has fewer than `size` bytes of shared memory, which a program or kernel
+    takes."""
+    machine = target_of(op)
     limit = f"{machine.name} has {machine.shared_memory} a block"
     if size > machine.shared_memory:
         raise IrcError(
-            f"{program.sym_name.data} needs {size} bytes of shared memory{purpose}, {limit}",
-            program.location,
+            f"{name} needs {size} bytes of shared memory{purpose}, {limit}",
+            op.location,
             "fewer stages or smaller tiles in its #kernel.config",
         )
 

@@ -57,6 +57,8 @@ PASSES: dict[str, str] = {
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
+    "allocate-scratch": "irc.passes.cuda.allocate_scratch:AllocateScratchPass",
+    "insert-barriers": "irc.passes.cuda.insert_barriers:InsertBarriersPass",
     "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
     "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
     "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
@@ -140,7 +142,14 @@ TILE: tuple[str, ...] = (
 )
 """To tile programs with layouts, channels and partitions, their shared memory planned."""
 
-CUDA: tuple[str, ...] = (*TILE, "lower-schedule", "lower-to-cuda", "split-offsets")
+CUDA: tuple[str, ...] = (
+    *TILE,
+    "lower-schedule",
+    "lower-to-cuda",
+    "allocate-scratch",
+    "insert-barriers",
+    "split-offsets",
+)
 """To the code of a thread."""
 
 ALL: tuple[str, ...] = (*CUDA, "overlap-launches", "build-host-plan")

@@ -20,7 +20,6 @@ from irc.layout_assignment.operand_layouts import mma_atom
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset, in_channel, shared_address
-from irc.lowering.order import ANY
 from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.support.diagnostics import IrcError
 
@@ -156,7 +155,7 @@ def _accumulator(code: Code, dot: SSAValue) -> SSAValue:
 
 
 def _fma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -> None:
-    code.before_read()
+    code.access("read")
     e, element, unsigned = code.e, tile_element(op.acc.type), op.unsigned is not None
     rows, columns = acc.fragment.project([1]), acc.fragment.project([0])
     with e.loop(0, lhs.shape[1], unroll=True, hint="k") as k:
@@ -202,9 +201,9 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
     atom = mma_atom(op)
     e = code.e
     if in_channel(op.lhs) and in_channel(op.rhs):
-        code.stale.append(ANY)
+        code.access("end_read")
     else:
-        code.before_read()
+        code.access("read")
     (m, n), k = acc.fragment.shape, lhs.shape[1]
     warps = warp_grid(acc.fragment)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
@@ -298,7 +297,7 @@ def _wgmma(code: Code, op: tile.DotOp, rhs: Buffer, acc: Registers, *, accumulat
     before they read what they have written themselves."""
     e = code.e
     if not all(in_channel(buffer) for buffer in (op.lhs, op.rhs) if isinstance(buffer.type, tile.BufferType)):
-        code.before_read()
+        code.access("read")
     if isinstance(op.lhs.type, TensorType):
         _wgmma_registers(code, op, rhs, acc, accumulates=accumulates)
         return

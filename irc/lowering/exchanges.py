@@ -9,7 +9,7 @@ from irc.layout.fragment import is_in_warps
 from irc.layout.traffic import reads_words, realigned_vector
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering import loads, memory
-from irc.lowering.memory import read_shared, shared_base, write_matrices, write_shared
+from irc.lowering.memory import read_shared, write_matrices, write_shared
 from irc.lowering.realigned import RealignedStore
 from irc.lowering.staged import StagedLoad
 from irc.lowering.values import Buffer, Code, Exchanged, element_bytes, tile_element
@@ -32,12 +32,12 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     chosen = op.through.data if op.through is not None else None
     layout = chosen or exchange(registers.fragment, target, element_bytes(element)).layout
     size = layout.size * element_bytes(element)
-    base = code.scratch(size)
-    region = (base, base + size)
+    region = code.scratch(size)
     shape = target.shape
-    buffer = Buffer(shared_base(code, base), layout, element, (0,) * len(shape), shape)
-    owners = (region, layout, target.warps) if is_in_warps(registers.fragment, target) else None
-    code.before_write(region, owners)
+    buffer = Buffer(code.as_index(region.address), layout, element, (0,) * len(shape), shape)
+    is_apart = is_in_warps(registers.fragment, target)
+    each_warp = code.exchange_number(layout, target.warps) if is_apart else None
+    code.access("write", region, each_warp)
     if not write_matrices(code, registers, buffer):
         write_shared(code, registers, buffer)
     use = op.result.get_user_of_unique_use()
@@ -45,7 +45,7 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     if stores is not None and reads_words(target, layout, realigned_vector(target, access_of(stores))):
         code.values[op.result] = Exchanged(buffer, region, target)
     else:
-        code.before_read(region, owners)
+        code.access("read", region, each_warp)
         code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
 
 

@@ -212,7 +212,7 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
         return cuda.StoreOp(source.array, register, pointer, offset, count=count)
 
     if once is not None and is_overwritten(op.view):
-        code.sync()  # other threads have copies of what this one writes over
+        code.sync("copies of what is written over")
     with code.e.when(once):
         vector = 1 if op.add is not None else global_vector(source.fragment, access_of(op))
         accesses = element_accesses(code, op, source, store, fetch=fetch, vector=vector)
@@ -302,7 +302,7 @@ def read_shared(code: Code, buffer: Buffer, target: Fragment, hint: str | None =
 def lower_write(code: Code, op: tile.WriteOp) -> None:
     source = code.materialize(code.tile(op.tile), tile_element(op.tile.type))
     if not in_channel(op.buffer):
-        code.before_write()
+        code.access("write")
     write_shared(code, source, code.buffer(op.buffer))
 
 
@@ -319,7 +319,7 @@ def in_channel(buffer: SSAValue) -> bool:
 def lower_read(code: Code, op: tile.ReadOp) -> None:
     fragment = fragment_layout(op.result.type)
     if not in_channel(op.buffer):
-        code.before_read()
+        code.access("read")
     buffer = code.buffer(op.buffer)
     loaded = matrices(fragment, buffer.layout, element_bytes(buffer.element))
     if loaded is None:
@@ -348,6 +348,10 @@ def _each_matrices(
 
 
 def shared_base(code: Code, offset: int) -> SSAValue:
-    """The i32 address of a byte of dynamic shared memory, as an index."""
-    address = code.e.value(cuda.SharedOp(offset, align=code.shared_align))
-    return code.as_index(address)
+    """The address of a byte of dynamic shared memory, as an index."""
+    return code.as_index(shared_start(code, offset))
+
+
+def shared_start(code: Code, offset: int) -> SSAValue:
+    """The address of a byte of dynamic shared memory, an i32."""
+    return code.e.value(cuda.SharedOp(offset, align=code.shared_align))

@@ -31,9 +31,8 @@ from irc.lowering import (
     windows,
 )
 from irc.lowering.emitter import Emitter, Index
-from irc.lowering.order import Touch
 from irc.lowering.values import Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
-from irc.scheduling.channels import drained_in, filled_in, is_in_step, turns_of
+from irc.scheduling.channels import drained_in, filled_in, turns_of
 from irc.support.diagnostics import IrcError
 
 
@@ -87,18 +86,6 @@ def _scalar(code: Code, op: Operation) -> None:
         code.values[old] = new
 
 
-def _touches_shared(region: Region) -> bool:
-    """Whether shared memory outside the channels changes hands in a region."""
-    return any(
-        isinstance(op, tile.ConvertOp | tile.CombinerOp)
-        or (isinstance(op, tile.LoadOp) and op.through is not None)
-        or (isinstance(op, tile.ReadOp | tile.WriteOp) and not memory.in_channel(op.buffer))
-        or (isinstance(op, tile.DotOp) and not memory.in_channel(op.rhs))
-        or (isinstance(op, tile.WaitOp) and is_in_step(op.channel))
-        for op in region.walk()
-    )
-
-
 def _for(code: Code, op: scf.ForOp) -> None:
     """Loop-carried values live in registers that the body updates, buffers as their addresses; slots, tokens, and dots
     that are only waited for, in none."""
@@ -109,9 +96,6 @@ def _for(code: Code, op: scf.ForOp) -> None:
     ]
     factor = op.attributes.get(UNROLL)
     unroll = factor.value.data if isinstance(factor, IntegerAttr) else factor is not None
-    shares = _touches_shared(op.body)
-    if shares:
-        code.forget_order()
     with code.e.loop(
         code.scalar(op.lb), code.scalar(op.ub), code.scalar(op.step), unroll=unroll, hint=block.args[0].name_hint or "i"
     ) as i:
@@ -120,8 +104,6 @@ def _for(code: Code, op: scf.ForOp) -> None:
             if place is not None:
                 code.values[argument] = _current(code, place, argument.type)
         lower_block(code, block, carried)
-    if shares:
-        code.forget_order()
     for result, place in zip(op.results, carried, strict=True):
         if place is not None:
             code.values[result] = _current(code, place, result.type)
@@ -199,25 +181,12 @@ def _if(code: Code, op: scf.IfOp) -> None:
         if isinstance(result.type, tile.SlotType | tile.TokenType | tile.PendingType):
             raise IrcError(f"expected tiles and scalars as results of a branch, found {result.type}", op.location)
     places = [_result(code, result) for result in op.results]
-
-    before = list(code.dirty), list(code.stale)
-    after: tuple[list[Touch], list[Touch]] = [], []
-
-    def side(region: Region) -> None:
-        """A side from the state before the branch; afterwards either side may be the one that ran."""
-        code.dirty, code.stale = list(before[0]), list(before[1])
-        for block in region.blocks:
-            lower_block(code, block, places)
-        after[0].extend(code.dirty)
-        after[1].extend(code.stale)
-
+    then = partial(lower_block, code, op.true_region.block, places)
     if op.false_region.blocks:
-        code.e.branch(code.ssa(op.cond), lambda: side(op.true_region), lambda: side(op.false_region))
+        code.e.branch(code.ssa(op.cond), then, partial(lower_block, code, op.false_region.block, places))
     else:
         with code.e.when(code.ssa(op.cond)):
-            side(op.true_region)
-        side(op.false_region)
-    code.dirty, code.stale = after
+            then()
     for result, place in zip(op.results, places, strict=True):
         code.values[result] = _current(code, place, result.type)
 
@@ -243,7 +212,7 @@ def _partitions(code: Code, op: tile.PartitionsOp) -> None:
     if any(channel.cluster is not None for channel in channel_ops):
         e.insert(cuda.ClusterSyncOp())
     else:
-        code.sync()
+        code.sync("barriers of channels are set up")
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP))))
 
     def chain(number: int, start: int) -> None:
@@ -281,14 +250,12 @@ def _partition(
         for channel in channel_ops:
             first = next((each for each in op.partitions if channel.channel in drained_in(each)), None)
             channels.enter(code, channel, fills=channel.channel in filled, first=first is region)
-        code.dirty, code.stale = [], []
         lower_block(code, region.block)
         for channel in channel_ops:
             if channel.channel in filled:
                 channels.leave(code, channel)
         for order in [each for each in region.block.ops if isinstance(each, tile.OrderOp)]:
             orders.leave(code, order)
-    code.close_scratch()
     code.group = whole
 
 

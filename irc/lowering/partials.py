@@ -10,15 +10,13 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import cuda
 from irc.lowering.emitter import Index
-from irc.lowering.memory import shared_base
-from irc.lowering.order import Bytes
-from irc.lowering.values import Code, Registers, element_bytes
+from irc.lowering.values import Bytes, Code, Registers, element_bytes
 from irc.support.integers import round_up
 
 
 @dataclass(frozen=True)
 class Partials:
-    """`count` values of each element of `tiles`, which share a fragment; `starts` are byte offsets in shared memory."""
+    """`count` values of each element of `tiles`, which share a fragment; `starts` are byte offsets in the region."""
 
     code: Code
     tiles: Sequence[Registers]
@@ -36,14 +34,14 @@ class Partials:
             size = element_bytes(tile.element)
             starts.append(round_up(total, size))
             total = starts[-1] + count * prod(tile.fragment.shape) * size
-        base = code.scratch_in_turn(total)
-        return Partials(code, tiles, count, tuple(base + start for start in starts), (base, base + total))
+        return Partials(code, tiles, count, tuple(starts), code.scratch(total, in_turn=True))
 
     def address(self, which: int, element: Index, place: Index) -> SSAValue:
         """The address of the value at `place` for an element, by its colexicographic number, of tile `which`."""
         e, tile = self.code.e, self.tiles[which]
         at = e.add(e.mul(place, prod(tile.fragment.shape)), element)
-        return e.i32(e.add(shared_base(self.code, self.starts[which]), e.mul(at, element_bytes(tile.element))))
+        start = e.add(self.code.as_index(self.region.address), self.starts[which])
+        return e.i32(e.add(start, e.mul(at, element_bytes(tile.element))))
 
     def write(self, components: Sequence[Index], place: Index) -> None:
         """Puts the thread's elements with these components at `place`."""

@@ -39,7 +39,7 @@ class RealignedStore:
         self.pointer = code.pointers[op.view]
 
     def emit(self) -> None:
-        self.code.before_read(self.source.region)
+        self.code.access("read", self.source.region)
         words, ends = self._load_words(), self._load_ends()
         by_tile(self.code, self.op, self.fragment, self.vector, partial(self._store_words, words))
         by_tile(self.code, self.op, self.fragment, self.vector, partial(self._store_ends, ends))

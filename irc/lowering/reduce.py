@@ -175,10 +175,10 @@ def _reduce_warps(code: Code, op: tile.CombinerOp, results: Sequence[Registers],
         warp = e.add(e.mul(warp, size), e.rem(e.div(thread, stride), size))
     leaders = [e.compare("eq", e.rem(e.div(thread, stride), size), 0) for stride, size in modes if stride < LANES]
     kept = results[0].fragment
-    code.before_write(partials.region)
+    code.access("write", partials.region)
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
-    code.before_read(partials.region)
+    code.access("read", partials.region)
     with e.when(code.first_copy(kept) if _are_stored(op) else None), code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 

@@ -130,10 +130,10 @@ def _scan_warps(code: Code, scan: _Scan, prefixes: Sequence[Registers]) -> None:
     partials = None
     if scan.warps > 1:
         partials = Partials.of(code, prefixes, scan.warps)
-        code.before_write(partials.region)
+        code.access("write", partials.region)
         with e.when(e.compare("eq", lane, scan.lanes - 1)), code.each(fragment) as at:
             partials.write(at, warp)
-        code.before_read(partials.region)
+        code.access("read", partials.region)
     with code.each(fragment) as at:
         totals = [code.element(p, fragment, at) for p in prefixes]
         shifted = [e.value(cuda.ShuffleOp("up", t, e.i32(scan.stride))) for t in totals]

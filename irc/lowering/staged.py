@@ -20,7 +20,7 @@ from irc.layout.traffic import global_vector
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
-from irc.lowering.memory import by_tile, locate, shared_base, store_registers, zero
+from irc.lowering.memory import by_tile, locate, store_registers, zero
 from irc.lowering.row_ends import RowEnds
 from irc.lowering.values import Code, Registers, element_bytes, tile_element
 from irc.support.integers import ceil_div
@@ -46,18 +46,17 @@ class StagedLoad:
         self.offsets = [Coordinate(code.scalar(offset)) for offset in op.offsets]
         walk = Walk(code.e, ())
         self.origins = [walk.affine(expr, self.offsets, self.symbols).base for expr in box.origins]
-        self.bytes = staged_bytes(layout, box, self.size)
-        self.base = code.scratch(self.bytes)
+        self.region = code.scratch(staged_bytes(layout, box, self.size))
         self.skip = self._skip()
 
     def emit(self) -> None:
-        code, region = self.code, (self.base, self.base + self.bytes)
+        code = self.code
         words = self._load_words()
-        code.before_write(region)
+        code.access("write", self.region)
         self._write_words(words)
         if self._left:
             self._copy_left()
-        code.before_read(region)
+        code.access("read", self.region)
         store = self.op.next_op
         if isinstance(store, tile.StoreOp) and store.tile == self.op.result and self.op.result.has_one_use():
             self._store(store)
@@ -192,7 +191,7 @@ class StagedLoad:
         if self.box.is_misaligned:
             row = e.sub(row, e.rem(row, self.word))
         offset = e.add(row, e.mul(word, self.word))
-        return e.add(shared_base(self.code, self.base), e.mul(offset, self.size))
+        return e.add(self.code.as_index(self.region.address), e.mul(offset, self.size))
 
     def _word(self, turn: Index) -> tuple[Index, list[Index], list[SSAValue]]:
         """The word that the thread moves in a turn: its place in a row, the coordinates of the row in the box, and the
@@ -314,7 +313,7 @@ class StagedLoad:
         e.insert(cuda.SharedLoadOp(e.i32(address), to.array, register, count=vector))
 
     def _byte(self, offset: Index) -> Index:
-        return self.code.e.add(shared_base(self.code, self.base), self.code.e.mul(offset, self.size))
+        return self.code.e.add(self.code.as_index(self.region.address), self.code.e.mul(offset, self.size))
 
     def _clamped(self, at: Index, most: int, expr: AffineExpr) -> Index:
         """A coordinate inside the box: what is taken there instead of what is outside the view is not used."""

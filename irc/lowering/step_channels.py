@@ -15,8 +15,7 @@ from irc.analysis.async_copies import async_copy, copy_fragment
 from irc.dialects import cuda, tile
 from irc.lowering import memory
 from irc.lowering.emitter import Emitter, Index
-from irc.lowering.order import Bytes
-from irc.lowering.values import Code, buffer_of, element_bytes
+from irc.lowering.values import Bytes, Code, buffer_of, element_bytes
 from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of
 
 
@@ -31,10 +30,6 @@ class StepChannel:
     is_copied: bool
     """Whether asynchronous copies fill part of a stage."""
     commits: tuple[Operation, ...]
-
-    @property
-    def region(self) -> Bytes:
-        return self.offset, self.offset + self.plan.size
 
 
 def enter(code: Code, op: tile.ChannelOp) -> None:
@@ -52,7 +47,7 @@ def enter(code: Code, op: tile.ChannelOp) -> None:
 
 def acquire(code: Code, op: tile.AcquireOp) -> None:
     channel = code.step_channels[op.channel]
-    code.before_write(channel.region)
+    code.access("write", Bytes(memory.shared_start(code, channel.offset), channel.plan.size))
     _stage_buffers(code, channel, op, code.e.read(channel.filled))
 
 
@@ -69,7 +64,7 @@ def wait(code: Code, op: tile.WaitOp) -> None:
     if channel.is_copied:
         before = [each for each in channel.commits if each.parent is not op.parent or each.is_before_in_block(op)]
         code.e.insert(cuda.CpAsyncWaitOp(len(before) - 1))
-    code.sync()
+    code.sync("a stage is read")
     _stage_buffers(code, channel, op, code.e.read(channel.read))
     _advance(code.e, channel.read, channel.plan.stages)
 
@@ -88,7 +83,7 @@ def copy(code: Code, op: tile.CopyOp) -> None:
     e, buffer = code.e, code.buffer(op.buffer)
     is_staged = memory.in_channel(op.buffer)
     if not is_staged:
-        code.before_write()
+        code.access("write")
     way = async_copy(op, buffer.shape)
     assert way is not None
     fragment = copy_fragment(buffer.shape, way, code.group.count)

@@ -18,7 +18,6 @@ from irc.lowering import channels, exchanges, memory, step_channels
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset
-from irc.lowering.order import ANY
 from irc.lowering.values import Buffer, Code, element_bytes
 from irc.scheduling.channels import is_staging, readers_of, root_of
 from irc.support.diagnostics import IrcError
@@ -85,8 +84,7 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     e = code.e
     width = buffer.layout.modes[1][0][0]
     mapping = _tensor_map(code, op, buffer, (buffer.shape[0], width))
-    if code.dirty:
-        code.sync()
+    code.access("begin_read")
     with e.when(channels.issuer(code)):
         for panel in range(buffer.shape[1] // width):
             address, at = _box_start(code, op, buffer, [0, panel * width], op.access_map.results)
@@ -118,7 +116,7 @@ def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:
     """The thread that issues stores waits for them; the others meet it before they write."""
     with code.e.when(channels.issuer(code)):
         code.e.insert(cuda.TmaStoreWaitOp(op.pending_count, read=True))
-    code.stale.append(ANY)
+    code.access("end_read")
 
 
 @dataclass(frozen=True)

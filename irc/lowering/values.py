@@ -19,9 +19,7 @@ from irc.layout.shared import SharedLayout
 from irc.lowering.coordinates import Coordinate
 from irc.lowering.emitter import INDEX, Emitter, Index
 from irc.lowering.extents import Extents
-from irc.lowering.order import ANY, EVERYTHING, Bytes, Touch
 from irc.support.diagnostics import IrcError
-from irc.support.integers import round_up
 
 if TYPE_CHECKING:
     from irc.lowering.channels import Channel
@@ -78,6 +76,14 @@ class Buffer:
 
 
 @dataclass(frozen=True)
+class Bytes:
+    """Bytes of shared memory from an address on, an i32 that is an offset which is known once it is allocated."""
+
+    address: SSAValue
+    size: int
+
+
+@dataclass(frozen=True)
 class Exchanged:
     """A tile that was written to scratch memory and is read from there where it is stored, in a fragment."""
 
@@ -85,9 +91,6 @@ class Exchanged:
     region: Bytes
     fragment: Fragment
 
-
-TURNS = 4096
-"""Bytes of scratch memory over which small exchanges take turns: one need not wait for the readers of another."""
 
 Lowered = Tile | Buffer | Exchanged | Index
 """What a tile-level value becomes; channels are apart."""
@@ -137,16 +140,7 @@ class Code:
     """Whether warps can store matrices to shared memory."""
     shared_align: int = 16
     """Bytes to which the start of shared memory is aligned."""
-    scratch_base: int = 0
-    scratch_size: int = 0
-    dirty: list[Touch] = field(default_factory=list[Touch])
-    """The shared memory that was written since the group last met."""
-    stale: list[Touch] = field(default_factory=list[Touch])
-    """The shared memory that was read since the group last met."""
-    apart: int = 0
-    """Bytes of scratch memory in front of those over which small exchanges take turns."""
-    turn: int = 0
-    """Where the next exchange that takes turns lies in scratch memory."""
+    _exchanges: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
         default_factory=dict[tuple[Block, Fragment], list[Index]]
     )
@@ -289,57 +283,30 @@ class Code:
 
     # Meeting
 
-    def sync(self) -> None:
+    def sync(self, reason: str) -> None:
         """All threads of the group meet."""
         if self.group.barrier is None:
-            self.e.insert(cuda.SyncOp())
+            self.e.insert(cuda.SyncOp(reason))
         else:
-            self.e.insert(cuda.NamedSyncOp(self.e.i32(self.group.barrier), self.group.count))
-        self.dirty, self.stale = [], []
+            self.e.insert(cuda.NamedSyncOp(self.e.i32(self.group.barrier), self.group.count, reason))
 
-    def sync_warps(self) -> None:
-        """The threads of each warp meet."""
-        self.e.insert(cuda.WarpSyncOp())
-        self.dirty, self.stale = [t.settled() for t in self.dirty], [t.settled() for t in self.stale]
+    def access(self, kind: str, region: Bytes | None = None, each_warp: int | None = None) -> None:
+        """The threads of the group are about to access shared memory, as `cuda.shared_access` has it: some bytes, or
+        any."""
+        address, size = (None, None) if region is None else (region.address, region.size)
+        barrier = self.group.barrier
+        threads = None if barrier is None else self.group.count
+        op = cuda.SharedAccessOp(kind, address, size, each_warp=each_warp, barrier=barrier, threads=threads)
+        self.e.insert(op)
 
-    def forget_order(self) -> None:
-        """Any of shared memory may have been read and written since the group last met: where loops begin and end."""
-        self.dirty, self.stale = [ANY], [ANY]
+    def scratch(self, size: int, *, in_turn: bool = False) -> Bytes:
+        """Scratch memory for an exchange, as `cuda.scratch` has it."""
+        op = cuda.ScratchOp(size, in_turn=in_turn, barrier=self.group.barrier)
+        return Bytes(self.e.value(op, "scratch"), size)
 
-    def before_write(self, region: Bytes = EVERYTHING, owners: Hashable = None) -> None:
-        """Shared memory is about to be written: earlier reads of it have to be over. `owners` as of a `Touch`."""
-        self._settle(touch := Touch(region, owners), self.stale)
-        self.dirty.append(touch)
-
-    def before_read(self, region: Bytes = EVERYTHING, owners: Hashable = None) -> None:
-        """Shared memory is about to be read: earlier writes to it have to be there."""
-        self._settle(touch := Touch(region, owners), self.dirty)
-        self.stale.append(touch)
-
-    def _settle(self, touch: Touch, before: Sequence[Touch]) -> None:
-        met = touch.meets(before)
-        if not all(map(touch.is_apart, met)):
-            self.sync()
-        elif not all(other.is_settled for other in met):
-            self.sync_warps()
-
-    def scratch(self, size: int) -> int:
-        """The byte offset of scratch memory that the next exchange may use, whatever an earlier one left there."""
-        self.scratch_size = max(self.scratch_size, size)
-        return self.scratch_base
-
-    def scratch_in_turn(self, size: int) -> int:
-        """As `scratch`, but where it is small not where the exchange before it was."""
-        at = self.turn if self.turn + size <= TURNS else 0
-        self.turn = at + round_up(size, 16)
-        at += self.apart
-        self.scratch_size = max(self.scratch_size, at + size)
-        return self.scratch_base + at
-
-    def close_scratch(self) -> None:
-        """Code that runs beside what follows keeps the scratch memory it has had."""
-        self.scratch_base += round_up(self.scratch_size, 128)
-        self.scratch_size = self.turn = 0
+    def exchange_number(self, *key: Hashable) -> int:
+        """A number for exchanges in which each warp accesses a part of its own: equal where the parts are."""
+        return self._exchanges.setdefault(key, len(self._exchanges))
 
 
 def matching(own: Fragment, other: Fragment, components: Sequence[Index]) -> list[Index]:

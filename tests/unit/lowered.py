@@ -20,7 +20,8 @@ from irc.ir.targets import set_target
 
 OpT = TypeVar("OpT", bound=Operation)
 
-LOWER = ("assign-layouts", "plan-shared", "lower-schedule", "lower-to-cuda")
+THREADS = ("lower-schedule", "lower-to-cuda", "allocate-scratch", "insert-barriers")
+LOWER = ("assign-layouts", "plan-shared", *THREADS)
 PRODUCT = ("merge-dots", "place-operands", *LOWER)
 LINE = 128
 """Bytes that scratch memory is rounded up to."""

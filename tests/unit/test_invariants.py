@@ -38,7 +38,7 @@ def test_each_is_established_by_the_pass_that_it_names() -> None:
 
 def test_each_fails_before_the_pass_that_establishes_it() -> None:
     """Of those that a pass of the pipelines makes true, so that a check cannot be one that always holds."""
-    module, context = isolate(load(EXAMPLES / "gating.irc")), new_context()
+    module, context = isolate(load(EXAMPLES / "gated_unit_step.irc")), new_context()
     failed: set[str] = set()
     for each in passes_of(ALL):
         failed |= {one.name for one in type(each).establishes if one.offender(module) is not None}  # pyright: ignore[reportAttributeAccessIssue]

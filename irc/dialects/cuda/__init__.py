@@ -1,6 +1,6 @@
 """The cuda dialect: a kernel is the code of one thread."""
 
-from irc.dialects.cuda import async_ops, kernel, memory, packed, sync, tensor_core, thread, types
+from irc.dialects.cuda import async_ops, exchange, kernel, memory, packed, sync, tensor_core, thread, types
 from irc.dialects.cuda.async_ops import (
     BarrierArriveClusterOp,
     BarrierArriveOp,
@@ -18,6 +18,7 @@ from irc.dialects.cuda.async_ops import (
     TmaStoreOp,
     TmaStoreWaitOp,
 )
+from irc.dialects.cuda.exchange import ScratchOp, SharedAccessOp
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
 from irc.dialects.cuda.memory import (
     AtomicOp,
@@ -70,7 +71,7 @@ from irc.dialects.cuda.thread import (
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.dialects import dialect_of
 
-Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync])
+Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync, exchange])
 
 __all__ = [
     "PACKED_KINDS",
@@ -115,8 +116,10 @@ __all__ = [
     "RegistersOp",
     "RegistersType",
     "ReturnOp",
+    "ScratchOp",
     "SetOp",
     "SetRegistersOp",
+    "SharedAccessOp",
     "SharedLoadAcrossOp",
     "SharedLoadOp",
     "SharedOp",

@@ -1,17 +1,18 @@
-"""Synchronization of threads, and exchange of values inside a warp."""
+"""Synchronization of threads, and exchange of values inside a warp. `reason` of a barrier says what it orders."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i1, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -28,15 +29,36 @@ from irc.ir.properties import flag, number
 SHUFFLES = ("xor", "up", "down", "index")
 
 
+def check_group(threads: IntegerAttr) -> None:
+    """Refuse a number of threads that cannot meet at a named barrier."""
+    number_of_threads = threads.value.data
+    if number_of_threads % 32 or not 32 <= number_of_threads <= 1024:
+        raise VerifyException(f"expected a multiple of 32 threads up to 1024, found {number_of_threads}")
+
+
+class ReasonedOp(BareOp):
+    """A barrier that may say why it is there."""
+
+    reason = opt_prop_def(StringAttr)
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__()
+        self.properties |= reason_property(reason)
+
+
+def reason_property(reason: str | None) -> dict[str, Attribute]:
+    return {} if reason is None else {"reason": StringAttr(reason)}
+
+
 @irdl_op_definition
-class SyncOp(BareOp):
+class SyncOp(ReasonedOp):
     """All threads of the block, `__syncthreads()`."""
 
     name = "cuda.sync"
 
 
 @irdl_op_definition
-class WarpSyncOp(BareOp):
+class WarpSyncOp(ReasonedOp):
     """All lanes of the warp, `__syncwarp()`."""
 
     name = "cuda.warp_sync"
@@ -55,15 +77,14 @@ class NamedBarrierOp(EffectOp):
 
     id = operand_def(i32)
     threads = prop_def(IntegerAttr)
+    reason = opt_prop_def(StringAttr)
     assembly_format = "$id attr-dict"
 
-    def __init__(self, id: SSAValue, threads: int) -> None:
-        super().__init__(operands=[id], properties={"threads": number(threads)})
+    def __init__(self, id: SSAValue, threads: int, reason: str | None = None) -> None:
+        super().__init__(operands=[id], properties={"threads": number(threads), **reason_property(reason)})
 
     def verify_(self) -> None:
-        threads = self.threads.value.data
-        if threads % 32 or not 32 <= threads <= 1024:
-            raise VerifyException(f"expected a multiple of 32 threads up to 1024, found {threads}")
+        check_group(self.threads)
 
 
 @irdl_op_definition

@@ -11,11 +11,10 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from irc.analysis.budgets import ALIGNMENT, aligned
+from irc.analysis.budgets import ALIGNMENT
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
 from irc.analysis.programs import ProgramPass
-from irc.analysis.resources import check_shared
 from irc.dialects import cuda, tile
 from irc.ir.extents import dims_of
 from irc.ir.properties import values_of
@@ -24,8 +23,7 @@ from irc.layout.instructions import LANES
 from irc.lowering.emitter import Emitter
 from irc.lowering.extents import Extents, check_numbers, check_views
 from irc.lowering.ops import lower_block
-from irc.lowering.values import TURNS, Code, ThreadGroup
-from irc.scheduling.channels import tile_bytes
+from irc.lowering.values import Code, ThreadGroup
 
 INT32_ELEMENTS = 2**31 - 2**24
 """From this many elements of a view on, offsets need 64 bits: a tile that reaches over the end counts further."""
@@ -35,8 +33,9 @@ INT32_ELEMENTS = 2**31 - 2**24
 class LowerToCudaPass(ProgramPass):
     """Tile programs -> cuda kernels.
 
-    Every tile becomes a register array by its fragment, every buffer an address by its layout; barriers are placed
-    where shared memory changes hands. Runs after assign-layouts, plan-shared and lower-schedule.
+    Every tile becomes a register array by its fragment, every buffer an address by its layout. What exchanges take of
+    shared memory is `cuda.scratch`, and what barriers have to order is `cuda.shared_access`: `allocate-scratch` and
+    `insert-barriers` follow. Runs after assign-layouts, plan-shared and lower-schedule.
     """
 
     name: ClassVar[str] = "lower-to-cuda"
@@ -59,7 +58,6 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         argument.name_hint = view.name_hint
     e = Emitter(body, program.location)
     thread = e.value(cuda.ThreadIdOp(), "thread")
-    shared = _value(program.shared, 0)
     partitions = next((op for op in program.body.block.ops if isinstance(op, tile.PartitionsOp)), None)
     threads = LANES * sum(partitions.warp_counts) if partitions is not None else _value(program.threads, 256)
     has_channel = any(isinstance(op, tile.ChannelOp) for op in program.body.block.ops)
@@ -71,30 +69,15 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         dict(zip(views, body.args, strict=True)),
         has_stmatrix=target_of(program).has_tma,
         shared_align=ALIGNMENT if has_channel else 16,
-        scratch_base=shared,
     )
-    code.apart = _apart(partitions, target_of(program).shared_memory - shared) if partitions is not None else 0
     lower_block(code, program.body.block)
     with e.inside(body):
         e.insert(cuda.ReturnOp())
     return _kernel(program, code, threads)
 
 
-def _apart(op: tile.PartitionsOp, room: int) -> int:
-    """What exchanges take of scratch memory where there is room to keep those that take turns apart from them: then
-    the exchanges of each warp's own elements wait for no other warp. 0 where there is none."""
-    kinds = tile.ConvertOp | tile.CombinerOp
-    exchanges = [[each for each in region.walk() if isinstance(each, kinds)] for region in op.partitions]
-    converts = [tile_bytes(each.result) for ops in exchanges for each in ops if isinstance(each, tile.ConvertOp)]
-    size = aligned(max(converts, default=0), 128)
-    return size if sum(map(bool, exchanges)) * (size + TURNS) <= room else 0
-
-
 def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
     operands, writes = _arguments(program, code)
-    code.close_scratch()
-    shared = code.scratch_base
-    check_shared(program, shared)
     check_numbers(program, code.kernel)
     kernel = cuda.KernelOp(
         program.sym_name.data,
@@ -102,7 +85,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         grid=[_value(program.grid, 1), 1, 1],
         block=threads,
         cluster=_cluster(program),
-        shared=shared,
+        shared=_value(program.shared, 0),
         index=64 if _largest_index(program, code) >= INT32_ELEMENTS else 32,
         min_blocks=config_of(program).occupancy or (1 if code.channels else None),
         operands=operands,

@@ -29,5 +29,5 @@ class PlanSharedPass(ProgramPass):
         for op, start, _ in placed(program):
             op.offset = number(start)
         size = held_bytes(program)
-        check_shared(program, size, " for its buffers")
+        check_shared(program, program.sym_name.data, size, " for its buffers")
         program.shared = number(size)

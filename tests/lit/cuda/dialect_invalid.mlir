@@ -180,3 +180,51 @@ cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 w
   cuda.return
 }
 // CHECK: expected at most 1 sets: of 16 bytes in 4096, one where a kernel uses its place along z; found 2
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.scratch {bytes = 0}
+  cuda.return
+}
+// CHECK: expected a number of bytes, found 0
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.shared_access "both"
+  cuda.return
+}
+// CHECK: expected kind to be one of write, read, begin_read, end_read, found both
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.shared_access "read" {bytes = 4}
+  cuda.return
+}
+// CHECK: expected an address and a number of bytes, or neither
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.shared_access "read" {each_warp = 4}
+  cuda.return
+}
+// CHECK: expected each_warp for an address only
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.shared_access "read" {barrier = 1}
+  cuda.return
+}
+// CHECK: expected a barrier and the number of threads that meet there, or neither
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.shared_access "read" {barrier = 1, threads = 48}
+  cuda.return
+}
+// CHECK: expected a multiple of 32 threads up to 1024, found 48

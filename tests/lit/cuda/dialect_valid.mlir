@@ -102,3 +102,18 @@ cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 
   cuda.barrier_arrive_cluster %s, %s
   cuda.return
 }
+
+// CHECK: cuda.kernel @exchange() grid [1, 1, 1] block 128 {
+cuda.kernel @exchange() grid [1, 1, 1] block 128 {
+  // CHECK: %s = cuda.scratch {bytes = 64 : i64, in_turn, barrier = 1 : i64}
+  %s = cuda.scratch {bytes = 64, in_turn, barrier = 1}
+  // CHECK: cuda.shared_access "write" [%s] {bytes = 64 : i64, each_warp = 0 : i64, barrier = 1 : i64, threads = 128 : i64}
+  cuda.shared_access "write" [%s] {bytes = 64, each_warp = 0, barrier = 1, threads = 128}
+  // CHECK: cuda.shared_access "end_read"
+  cuda.shared_access "end_read"
+  // CHECK: cuda.sync {reason = "why"}
+  cuda.sync {reason = "why"}
+  // CHECK: cuda.named_sync %s {threads = 64 : i64, reason = "why"}
+  cuda.named_sync %s {threads = 64, reason = "why"}
+  cuda.return
+}

@@ -1,16 +1,18 @@
 // RUN: irc-opt %s -p lower-to-cuda --split-input-file | filecheck %s
 
 // 16-byte loads under a bounds check; pairs packed across rows on their way to swizzled shared memory; 8-byte stores.
-// CHECK-LABEL:      cuda.kernel @transpose(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] block 256 shared 8192
+// CHECK-LABEL:      cuda.kernel @transpose(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] block 256 operands
 // CHECK:        scf.if
 // CHECK-NEXT:     cuda.load %x[{{.*}}] -> %a[{{.*}}] {count = 8 : i64, cache = "read_only"}
 // CHECK:        } else {
 // CHECK:          cuda.set %a
+// CHECK:        %[[SCRATCH:.*]] = cuda.scratch {bytes = 8192 : i64}
+// CHECK:        cuda.shared_access "write" [%[[SCRATCH]]] {bytes = 8192 : i64}
 // CHECK:        arith.xori
 // CHECK:        cuda.shared_store {{.*}} {count = 2 : i64}
-// CHECK:        cuda.sync
+// CHECK:        cuda.shared_access "read" [%[[SCRATCH]]] {bytes = 8192 : i64}
 // CHECK:        cuda.shared_load {{.*}} {count = 4 : i64}
-// CHECK-NOT:    cuda.sync
+// CHECK-NOT:    cuda.s{{ync|hared_access}}
 // CHECK:        cuda.store {{.*}} {count = 4 : i64}
 // CHECK:        cuda.return
 
@@ -44,16 +46,19 @@ tile.program @transpose(%x: !tile.view<100x72xbf16>, %y: !tile.view<72x100xbf16>
 // CHECK-LABEL:        cuda.kernel @softmax
 // CHECK-SAME:   block 256
 // CHECK:          cuda.shuffle "xor"
+// CHECK:          %[[FIRST:.*]] = cuda.scratch {bytes = 32 : i64, in_turn}
+// CHECK:          cuda.shared_access "write" [%[[FIRST]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_store
 // CHECK-NEXT:   }
-// CHECK-NEXT:   cuda.sync
+// CHECK-NEXT:   cuda.shared_access "read" [%[[FIRST]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_load
 // CHECK:          math.exp
-// CHECK-NOT:    cuda.sync
+// CHECK:          %[[SECOND:.*]] = cuda.scratch {bytes = 32 : i64, in_turn}
+// CHECK:          cuda.shared_access "write" [%[[SECOND]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_store
 // CHECK-NEXT:   }
-// CHECK-NEXT:   cuda.sync
-// CHECK-NOT:    cuda.sync
+// CHECK-NEXT:   cuda.shared_access "read" [%[[SECOND]]] {bytes = 32 : i64}
+// CHECK-NOT:    cuda.s{{ync|hared_access}}
 // CHECK:        cuda.return
 
 #frag = #tile.fragment<((256),(4)):((4),(1))>
@@ -93,7 +98,7 @@ tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>
 // CHECK-LABEL:         cuda.kernel @gating(%b1: !cuda.ptr<bf16>, %b2: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>, {{.*}}box [128, 64], swizzle 128>
 // CHECK:         cuda.barrier_init {{.*}} {count = 1 : i64}
 // CHECK:         cuda.barrier_init {{.*}} {count = 2 : i64}
-// CHECK:         cuda.sync
+// CHECK:         cuda.sync {reason = "barriers of channels are set up"}
 // CHECK:         cuda.set_registers {count = 40 : i64, grow = false}
 // CHECK:         cuda.barrier_wait
 // CHECK:         cuda.barrier_expect {{.*}} {bytes = 49152 : i64}
@@ -109,7 +114,8 @@ tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>
 // CHECK-NEXT:      cuda.wgmma_wait
 // CHECK:         cuda.barrier_arrive
 // CHECK:         cuda.wgmma_wait
-// CHECK:         cuda.named_sync {{.*}} {threads = 256 : i64}
+// CHECK:         cuda.scratch {{.*}}barrier = 2 : i64}
+// CHECK:         cuda.shared_access "read" [{{.*}}barrier = 2 : i64, threads = 256 : i64}
 // CHECK:         cuda.store {{.*}} {count = 8 : i64}
 
 #shared = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>

@@ -1,7 +1,7 @@
 // RUN: irc-opt %s -p lower-to-cuda --split-input-file | filecheck %s
 
 // CHECK-LABEL:  cuda.kernel @odd
-// CHECK:          cuda.sync
+// CHECK:          cuda.shared_access "read"
 // CHECK:          cuda.shared_load_across
 // CHECK:          cuda.shared_load {{.*}} : !cuda.registers<8 x i8>
 // CHECK:          cuda.store {{.*}} {count = 16 : i64}

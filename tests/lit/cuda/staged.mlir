@@ -7,10 +7,10 @@
 // The last word of the view has one element, which few tiles reach.
 // CHECK:          cuda.load {{.*}} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
 // CHECK:          cuda.shared_store {{.*}} : !cuda.registers<1 x f32>
-// CHECK:          cuda.sync
+// CHECK:          cuda.shared_access "read"
 // CHECK:          cuda.shared_load {{.*}} : !cuda.registers<4 x f32>
 // CHECK:          cuda.store {{.*}} {count = 4 : i64}
-// CHECK-NOT:      cuda.sync
+// CHECK-NOT:      cuda.shared_access
 
 // Rows of 523 begin anywhere: the words of memory that hold those of a tile go to shared memory as they are (17 for a row, 67 rows for tiles
 // that begin where words of the result do), and each thread takes the elements of its words from there.

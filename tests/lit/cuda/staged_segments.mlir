@@ -2,7 +2,7 @@
 
 // CHECK-LABEL:  cuda.kernel @bytes
 // CHECK:          cuda.load {{.*}} {count = 16 : i64, cache = "read_only"}
-// CHECK:          cuda.sync
+// CHECK:          cuda.shared_access "read"
 // CHECK:          scf.for %v1
 // CHECK:            arith.divui
 // CHECK:            arith.remui

@@ -8,9 +8,10 @@
 #shared = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
 
 // CHECK-LABEL:  cuda.kernel @f
+// CHECK:          cuda.shared_access "write" {{.*}} {bytes = 4096 : i64, each_warp = 0 : i64}
 // CHECK:          cuda.stmatrix %a
 // CHECK-NOT:      cuda.shared_store
-// CHECK:          cuda.warp_sync
+// CHECK:          cuda.shared_access "read" {{.*}} {bytes = 4096 : i64, each_warp = 0 : i64}
 // CHECK:          cuda.shared_load {{.*}}count = 8
 // WORDS-NOT:    cuda.stmatrix
 // WORDS:          cuda.shared_store {{.*}}count = 2
