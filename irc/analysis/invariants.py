@@ -94,6 +94,13 @@ THREADS = Invariant(
     _first(lambda op: op.name in ("kernel.fused", "tile.program")),
 )
 
+CHANNELS_LOWERED = Invariant(
+    "channels-lowered",
+    "channels are barriers",
+    "lower-channels",
+    _first(lambda op: op.name.startswith("cuda.channel")),
+)
+
 SCRATCH_ALLOCATED = Invariant(
     "scratch-allocated",
     "exchanges between threads have their place in shared memory",

@@ -1,8 +1,4 @@
-"""Channels: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each.
-
-Parity protocol (PTX ISA, 9.7.13.15 mbarrier): a consumer waits for phase 0 of `full` first; a producer starts with
-phase 1 of `empty`, which a fresh barrier lets pass.
-"""
+"""Channels: stages of shared memory that TMA or a producer fills, guarded by a full and an empty mbarrier each."""
 
 from __future__ import annotations
 
@@ -12,13 +8,12 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, SSAValue
 
-from irc.analysis.budgets import BARRIER_BYTES
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.properties import values_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import step_channels
-from irc.lowering.emitter import Emitter, Index
+from irc.lowering.emitter import Index
 from irc.lowering.memory import shared_base
 from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
 from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of, readers_of
@@ -26,47 +21,25 @@ from irc.scheduling.loops import trips
 
 
 @dataclass(frozen=True)
-class Cursor:
-    """A stage number and its phase parity, in registers that one partition keeps."""
-
-    stage: SSAValue
-    phase: SSAValue
-
-
-@dataclass(frozen=True)
 class Channel:
-    """A channel as one partition sees it."""
+    """A channel as one partition sees it: what it was declared as, and the end that the partition is at."""
 
+    op: tile.ChannelOp
     plan: ChannelPlan
-    type: tile.ChannelType
-    offset: int
-    cursor: Cursor
-    released: Cursor
-    written: bool
-    """Whether threads of the producer write stages themselves, besides TMA."""
-    read: bool
-    """Whether threads of the consumers read stages themselves, besides wgmma."""
-    turn: SSAValue
-    """The phase parity with which the partition's next turn begins, in a register."""
-    cluster: tuple[int, int] = (1, 1)
-    """Blocks along M and N that fill each other's stages; a block's rank counts along M first."""
+    end: SSAValue
 
-    def barrier(self, code: Code, which: int, stage: Index) -> SSAValue:
-        e = code.e
-        return e.i32(e.add(shared_base(code, self.offset + which), e.mul(stage, BARRIER_BYTES)))
+    @property
+    def cluster(self) -> tuple[int, int]:
+        return self.op.cluster_shape
+
+    @property
+    def has_neighbors(self) -> bool:
+        """Whether blocks fill each other's stages."""
+        return self.cluster != (1, 1)
 
     def filling(self, code: Code) -> SSAValue:
         """The full barrier of the stage that is being filled."""
-        return self.barrier(code, self.plan.full, code.e.read(self.cursor.stage))
-
-
-def _advance(e: Emitter, cursor: Cursor, stages: int) -> None:
-    """To the next stage; the phase flips when it wraps."""
-    following = e.add(e.read(cursor.stage), 1)
-    wraps = e.compare("eq", following, stages)
-    phase = e.read(cursor.phase)
-    e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, 0, following))))
-    e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
+        return code.e.value(cuda.ChannelBarrierOp(self.end))
 
 
 def offset_of(op: tile.ChannelOp | tile.AllocOp) -> int:
@@ -97,114 +70,66 @@ def is_read(channel: SSAValue) -> bool:
     )
 
 
-def _releasing(read: bool) -> int:
-    """The threads for which one releases a stage: those of a warp group wait for its wgmmas together, but not for each
-    other's reads."""
-    return LANES if read else WARP_GROUP
-
-
-def initialize(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> None:
-    """Thread 0 sets up the barriers: a full one takes the TMA thread and, where threads write, all of them; an empty
-    one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to."""
-    e, plan = code.e, channel_plan(op)
-    arrivals = (1 if is_copied(op.channel) else 0) + (producers if is_written(op.channel) else 0)
-    releases = consumers // _releasing(is_read(op.channel)) * _neighbors(op.cluster_shape)
-    with e.when(e.compare("eq", code.group.thread, 0)), e.loop(0, plan.stages, unroll=True, hint="stage") as stage:
-        base = shared_base(code, offset_of(op))
-        for which, count in ((plan.full, arrivals), (plan.empty, releases)):
-            at = e.i32(e.add(e.add(base, which), e.mul(stage, BARRIER_BYTES)))
-            e.insert(cuda.BarrierInitOp(at, count))
-    if plan.turns:
-        with e.when(e.compare("eq", code.group.thread, 0)):
-            for turn in range(plan.turns):
-                place = e.add(shared_base(code, offset_of(op)), plan.turn + turn * BARRIER_BYTES)
-                e.insert(cuda.BarrierInitOp(e.i32(place), 1))
-    e.insert(cuda.FenceBarrierInitOp())
-
-
-def _neighbors(cluster: tuple[int, int]) -> int:
-    """Blocks in the row and the column of a block of the cluster, with itself."""
-    return sum(cluster) - 1
-
-
-def enter(code: Code, op: tile.ChannelOp, *, fills: bool, first: bool) -> None:
-    """The partition's own cursors. `fills`: which end it is at. `first`: whether it is the first that drains, whose
-    first turn begins at once."""
-    e = code.e
-    cursor = Cursor(e.counter(), e.counter(1 if fills else 0))
-    released = Cursor(e.counter(), e.counter())
-    assert isinstance(op.channel.type, tile.ChannelType)
-    plan, turn = channel_plan(op), e.counter(1 if first else 0)
-    code.channels[op.channel] = Channel(
-        plan,
-        op.channel.type,
-        offset_of(op),
-        cursor,
-        released,
-        is_written(op.channel),
-        is_read(op.channel),
-        turn,
-        op.cluster_shape,
+def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> SSAValue:
+    """A channel that so many threads drain and fill. A full barrier takes the TMA thread and, where threads write, all
+    of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to.
+    Those of a warp group wait for its wgmmas together, but not for each other's reads."""
+    plan, read, written = channel_plan(op), is_read(op.channel), is_written(op.channel)
+    arrivals = (1 if is_copied(op.channel) else 0) + (producers if written else 0)
+    releases = consumers // (LANES if read else WARP_GROUP) * (sum(op.cluster_shape) - 1)
+    start = offset_of(op)
+    channel = cuda.ChannelOp(
+        code.e.index(code.group.thread),
+        stages=plan.stages,
+        full=(start + plan.full, arrivals),
+        empty=(start + plan.empty, releases),
+        turn=(start + plan.turn, plan.turns) if plan.turns else None,
+        written=written,
+        read=read,
+        cluster=op.cluster_shape,
+        align=code.shared_align,
     )
+    return code.e.value(channel, op.channel.name_hint or "channel")
+
+
+def enter(code: Code, op: tile.ChannelOp, channel: SSAValue, *, fills: bool, first: bool) -> None:
+    """The partition's own end. `fills`: which one it is. `first`: whether it is the first that drains, whose first turn
+    begins at once."""
+    end = code.e.value(cuda.ChannelEndOp(channel, fills=fills, first=first), "fill" if fills else "drain")
+    code.channels[op.channel] = Channel(op, channel_plan(op), end)
 
 
 def leave(code: Code, op: tile.ChannelOp) -> None:
     """A producer of a cluster stays until every stage has been released: until then other blocks arrive on its
     barriers."""
     channel = code.channels[op.channel]
-    if _neighbors(channel.cluster) == 1:
-        return
-    with code.e.loop(0, channel.plan.stages):
-        _await_empty(code, channel)
-        _advance(code.e, channel.cursor, channel.plan.stages)
-
-
-def _await_empty(code: Code, channel: Channel) -> SSAValue:
-    """Waits until the current stage is free; gives its number."""
-    stage, phase = code.e.read(channel.cursor.stage), code.e.read(channel.cursor.phase)
-    code.e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.empty, stage), code.e.i32(phase)))
-    return stage
+    if channel.has_neighbors:
+        code.e.insert(cuda.ChannelDrainOp(channel.end))
 
 
 def lower_skip(code: Code, op: tile.SkipOp) -> None:
     if op.channel in code.step_channels:
         step_channels.skip(code, op)
         return
-    channel = code.channels[op.channel]
-    for cursor in (channel.cursor, channel.released):
-        _skip(code.e, cursor, channel.plan.stages, code.scalar(op.count))
+    code.e.insert(cuda.ChannelSkipOp(code.channels[op.channel].end, code.ssa(op.count)))
 
 
 def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
-    channel, e = code.channels[op.channel], code.e
-    parity = e.read(channel.turn)
-    e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.turn, op.turns[0]), e.i32(parity)))
-    e.insert(cuda.SetOp(channel.turn, e.index(0), e.index(e.xor(parity, 1))))
+    code.e.insert(cuda.ChannelBeginTurnOp(code.channels[op.channel].end, op.turns[0]))
 
 
 def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
     """One thread lets the next consumer go on. All threads have: it meets them before its next turn."""
-    channel, e = code.channels[op.channel], code.e
     own, count = op.turns
-    with e.when(issuer(code)):
-        e.insert(cuda.BarrierArriveOp(channel.barrier(code, channel.plan.turn, (own + 1) % count)))
-
-
-def _skip(e: Emitter, cursor: Cursor, stages: int, count: Index) -> None:
-    """`count` stages further; the phase flips with every wrap."""
-    moved = e.add(e.read(cursor.stage), e.rem(count, stages))
-    wraps = e.compare("sge", moved, stages)
-    phase, odd = e.read(cursor.phase), e.rem(e.div(count, stages), 2)
-    phase = phase if odd == 0 else e.xor(phase, odd)
-    e.insert(cuda.SetOp(cursor.stage, e.index(0), e.index(e.select(wraps, e.sub(moved, stages), moved))))
-    e.insert(cuda.SetOp(cursor.phase, e.index(0), e.index(e.select(wraps, e.xor(phase, 1), phase))))
+    with code.e.when(issuer(code)):
+        code.e.insert(cuda.ChannelPassTurnOp(code.channels[op.channel].end, (own + 1) % count))
 
 
 def _stage_buffers(code: Code, channel: Channel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
     e = code.e
     for value, start, pitch in zip(op.buffers, channel.plan.buffers, channel.plan.pitches, strict=True):
         assert isinstance(value.type, tile.BufferType)
-        address = e.add(shared_base(code, channel.offset + start), e.mul(stage, pitch))
+        address = e.add(shared_base(code, offset_of(channel.op) + start), e.mul(stage, pitch))
         code.values[value] = buffer_of(value.type, address)
 
 
@@ -213,12 +138,13 @@ def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
         step_channels.acquire(code, op)
         return
     channel = code.channels[op.channel]
-    stage = _await_empty(code, channel)
+    stage = code.e.value(cuda.ChannelAcquireOp(channel.end))
     _stage_buffers(code, channel, op, stage)
     expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
     if expected:
         with code.e.when(issuer(code)):
-            code.e.insert(cuda.BarrierExpectOp(channel.barrier(code, channel.plan.full, stage), expected))
+            barrier = code.e.value(cuda.ChannelBarrierOp(channel.end, stage))
+            code.e.insert(cuda.BarrierExpectOp(barrier, expected))
 
 
 def _copied_bytes(buffer: SSAValue) -> int:
@@ -237,12 +163,7 @@ def lower_commit(code: Code, op: tile.CommitOp) -> None:
     if held in code.step_channels:
         step_channels.commit(code, held)
         return
-    channel = code.channels[held]
-    if channel.written:
-        code.e.insert(cuda.FenceProxyAsyncOp())
-        stage = code.e.read(channel.cursor.stage)
-        code.e.insert(cuda.BarrierArriveOp(channel.barrier(code, channel.plan.full, stage)))
-    _advance(code.e, channel.cursor, channel.plan.stages)
+    code.e.insert(cuda.ChannelCommitOp(code.channels[held].end))
 
 
 def lower_wait(code: Code, op: tile.WaitOp) -> None:
@@ -250,31 +171,15 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
         step_channels.wait(code, op)
         return
     channel = code.channels[op.channel]
-    stage, phase = code.e.read(channel.cursor.stage), code.e.read(channel.cursor.phase)
-    code.e.insert(cuda.BarrierWaitOp(channel.barrier(code, channel.plan.full, stage), code.e.i32(phase)))
-    _stage_buffers(code, channel, op, stage)
-    _advance(code.e, channel.cursor, channel.plan.stages)
+    _stage_buffers(code, channel, op, code.e.value(cuda.ChannelWaitOp(channel.end)))
 
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
-    """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
-    too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
     held = tile.channel_of(op.slot)
     if held in code.step_channels:
         return
-    channel = code.channels[held]
-    e = code.e
-    with e.when(_is_held(code, op.slot)):
-        if channel.read:
-            e.insert(cuda.WarpSyncOp())
-        barrier = channel.barrier(code, channel.plan.empty, e.read(channel.released.stage))
-        lane, blocks = e.rem(code.group.thread, _releasing(channel.read)), _neighbors(channel.cluster)
-        with e.when(e.compare("ult", lane, blocks)):
-            if blocks == 1:
-                e.insert(cuda.BarrierArriveOp(barrier))
-            else:
-                e.insert(cuda.BarrierArriveClusterOp(barrier, e.i32(_neighbor(e, channel.cluster, lane))))
-        _advance(e, channel.released, channel.plan.stages)
+    with code.e.when(_is_held(code, op.slot)):
+        code.e.insert(cuda.ChannelReleaseOp(code.channels[held].end, code.e.index(code.group.thread)))
 
 
 def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:
@@ -288,24 +193,6 @@ def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:
         # Bounds that are values may be negative.
         return e.compare("ne" if known is None else "ugt", code.scalar(loop.body.block.args[0]), low)
     return e.compare("slt", low, code.scalar(loop.ub)) if known is None else None
-
-
-def _neighbor(e: Emitter, cluster: tuple[int, int], number: Index) -> Index:
-    """The rank of a block in this one's row or column of the cluster: first those along M, then the others along N."""
-    rows, columns = cluster
-    if columns == 1:
-        return number
-    row, column = cluster_coordinates(e, cluster)
-    across = e.sub(number, rows)
-    across = e.add(across, e.select(e.compare("sge", across, column), 1, 0))
-    other = e.add(row, e.mul(across, rows))
-    return e.select(e.compare("slt", number, rows), e.add(number, e.mul(column, rows)), other)
-
-
-def cluster_coordinates(e: Emitter, cluster: tuple[int, int]) -> tuple[Index, Index]:
-    """The block's row and column in the cluster."""
-    row, column = e.split(e.value(cuda.ClusterRankOp()), cluster)
-    return row, column
 
 
 def channel_of(code: Code, buffer: SSAValue) -> Channel:

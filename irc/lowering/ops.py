@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -203,12 +203,13 @@ def _partitions(code: Code, op: tile.PartitionsOp) -> None:
     e = code.e
     block = block_of(op)
     channel_ops = [each for each in block.ops if isinstance(each, tile.ChannelOp)]
+    declared: dict[tile.ChannelOp, SSAValue] = {}
     for channel in channel_ops:
         filling = _threads(op, channel, filled_in)
         draining = _threads(op, channel, drained_in)
         # Where consumers take turns, one of them reads and releases a stage.
         consumers = draining[0] if turns_of(channel) else sum(draining)
-        channels.initialize(code, channel, consumers, sum(filling))
+        declared[channel] = channels.declare(code, channel, consumers, sum(filling))
     if any(channel.cluster is not None for channel in channel_ops):
         e.insert(cuda.ClusterSyncOp())
     else:
@@ -218,11 +219,11 @@ def _partitions(code: Code, op: tile.PartitionsOp) -> None:
     def chain(number: int, start: int) -> None:
         """One if/else over all partitions: setmaxnreg needs each in a branch of its own."""
         if number == len(op.partitions) - 1:
-            _partition(code, op, channel_ops, number, start)
+            _partition(code, op, declared, number, start)
             return
         end = start + LANES * op.warp_counts[number]
         mine = e.compare("slt", group, end // WARP_GROUP)
-        own = partial(_partition, code, op, channel_ops, number, start)
+        own = partial(_partition, code, op, declared, number, start)
         e.branch(mine, own, lambda: chain(number + 1, end))
 
     chain(0, 0)
@@ -235,7 +236,7 @@ def _threads(op: tile.PartitionsOp, channel: tile.ChannelOp, used_in: Callable[[
 
 
 def _partition(
-    code: Code, op: tile.PartitionsOp, channel_ops: Sequence[tile.ChannelOp], number: int, start: int
+    code: Code, op: tile.PartitionsOp, declared: Mapping[tile.ChannelOp, SSAValue], number: int, start: int
 ) -> None:
     """The code of one partition, whose first thread is `start`. One that only issues TMA is one thread."""
     e, whole, region = code.e, code.group, op.partitions[number]
@@ -247,11 +248,11 @@ def _partition(
     alone = bool(filled) and not drained and not any(map(channels.is_written, filled))
     code.group = ThreadGroup(own, 1) if alone else ThreadGroup(own, threads, named_barriers(op)[region])
     with e.when(e.compare("eq", own, 0) if alone else None):
-        for channel in channel_ops:
+        for channel, value in declared.items():
             first = next((each for each in op.partitions if channel.channel in drained_in(each)), None)
-            channels.enter(code, channel, fills=channel.channel in filled, first=first is region)
+            channels.enter(code, channel, value, fills=channel.channel in filled, first=first is region)
         lower_block(code, region.block)
-        for channel in channel_ops:
+        for channel in declared:
             if channel.channel in filled:
                 channels.leave(code, channel)
         for order in [each for each in region.block.ops if isinstance(each, tile.OrderOp)]:

@@ -15,6 +15,7 @@ from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
 from irc.lowering import channels, exchanges, memory, step_channels
+from irc.lowering.clusters import cluster_coordinates
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset
@@ -137,7 +138,7 @@ def _own_part(
     if op.multicast is None or cluster[op.multicast.value.data] == 1:
         return whole
     e, dim = code.e, op.multicast.value.data
-    blocks, (row, column) = cluster[dim], channels.cluster_coordinates(e, cluster)
+    blocks, (row, column) = cluster[dim], cluster_coordinates(e, cluster)
     cut = inner if shape[inner] // width % blocks == 0 else 1 - inner
     if shape[cut] // blocks % SWIZZLE_ROWS:
         raise IrcError(f"{blocks} blocks cannot share a box of {list(shape)}", op.location, "a smaller cluster")

@@ -1,6 +1,6 @@
 """The cuda dialect: a kernel is the code of one thread."""
 
-from irc.dialects.cuda import async_ops, exchange, kernel, memory, packed, sync, tensor_core, thread, types
+from irc.dialects.cuda import async_ops, channel, exchange, kernel, memory, packed, sync, tensor_core, thread, types
 from irc.dialects.cuda.async_ops import (
     BarrierArriveClusterOp,
     BarrierArriveOp,
@@ -17,6 +17,22 @@ from irc.dialects.cuda.async_ops import (
     TmaStoreCommitOp,
     TmaStoreOp,
     TmaStoreWaitOp,
+)
+from irc.dialects.cuda.channel import (
+    AtEndOp,
+    ChannelAcquireOp,
+    ChannelBarrierOp,
+    ChannelBeginTurnOp,
+    ChannelCommitOp,
+    ChannelDrainOp,
+    ChannelEndOp,
+    ChannelEndType,
+    ChannelOp,
+    ChannelPassTurnOp,
+    ChannelReleaseOp,
+    ChannelSkipOp,
+    ChannelType,
+    ChannelWaitOp,
 )
 from irc.dialects.cuda.exchange import ScratchOp, SharedAccessOp
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
@@ -71,7 +87,7 @@ from irc.dialects.cuda.thread import (
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.dialects import dialect_of
 
-Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync, exchange])
+Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync, exchange, channel])
 
 __all__ = [
     "PACKED_KINDS",
@@ -79,6 +95,7 @@ __all__ = [
     "WORD",
     "AnyOp",
     "AssumeOp",
+    "AtEndOp",
     "AtomicOp",
     "BarrierArriveClusterOp",
     "BarrierArriveOp",
@@ -86,6 +103,19 @@ __all__ = [
     "BarrierInitOp",
     "BarrierWaitOp",
     "BlockIdOp",
+    "ChannelAcquireOp",
+    "ChannelBarrierOp",
+    "ChannelBeginTurnOp",
+    "ChannelCommitOp",
+    "ChannelDrainOp",
+    "ChannelEndOp",
+    "ChannelEndType",
+    "ChannelOp",
+    "ChannelPassTurnOp",
+    "ChannelReleaseOp",
+    "ChannelSkipOp",
+    "ChannelType",
+    "ChannelWaitOp",
     "ClusterRankOp",
     "ClusterSyncOp",
     "CpAsyncCommitOp",

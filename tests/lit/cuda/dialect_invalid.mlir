@@ -228,3 +228,38 @@ cuda.kernel @f() grid [1, 1, 1] block 32 {
   cuda.return
 }
 // CHECK: expected a multiple of 32 threads up to 1024, found 48
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %t = cuda.thread_id
+  %c = cuda.channel %t {stages = 0, full = 0, arrivals = 1, empty = 8, releases = 1}
+  cuda.return
+}
+// CHECK: expected a stage at least, found 0
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %t = cuda.thread_id
+  %c = cuda.channel %t {stages = 1, full = 0, arrivals = 1, empty = 8, releases = 1, turns = 2}
+  cuda.return
+}
+// CHECK: expected a place for barriers of turns and their number, or neither
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %t = cuda.thread_id
+  %c = cuda.channel %t {stages = 1, full = 0, arrivals = 1, empty = 8, releases = 1, cluster = array<i64: 2>}
+  cuda.return
+}
+// CHECK: expected blocks along two dimensions, found (2,)
+
+// -----
+
+cuda.kernel @f(%e: !cuda.channel_end) grid [1, 1, 1] block 32 {
+  cuda.channel_commit %e
+  cuda.return
+}
+// CHECK: expected the result of a cuda.channel_end

@@ -117,3 +117,33 @@ cuda.kernel @exchange() grid [1, 1, 1] block 128 {
   cuda.named_sync %s {threads = 64, reason = "why"}
   cuda.return
 }
+
+// CHECK: cuda.kernel @channel() grid [2, 1, 1] block 256 cluster [2, 1, 1] {
+cuda.kernel @channel() grid [2, 1, 1] block 256 cluster [2, 1, 1] {
+  %t = cuda.thread_id
+  // CHECK: %c = cuda.channel %t {stages = 2 : i64, full = 1024 : i64, arrivals = 1 : i64, empty = 1040 : i64, releases = 4 : i64, turn = 1056 : i64, turns = 2 : i64, written, read, cluster = array<i64: 2, 1>, align = 1024 : i64}
+  %c = cuda.channel %t {stages = 2, full = 1024, arrivals = 1, empty = 1040, releases = 4, turn = 1056, turns = 2, written, read, cluster = array<i64: 2, 1>, align = 1024}
+  // CHECK: %e = cuda.channel_end %c {fills}
+  %e = cuda.channel_end %c {fills}
+  // CHECK: %d = cuda.channel_end %c {first}
+  %d = cuda.channel_end %c {first}
+  // CHECK: %s = cuda.channel_acquire %e
+  %s = cuda.channel_acquire %e
+  // CHECK: %b = cuda.channel_barrier %e [%s]
+  %b = cuda.channel_barrier %e [%s]
+  // CHECK: cuda.channel_commit %e
+  cuda.channel_commit %e
+  // CHECK: cuda.channel_drain %e
+  cuda.channel_drain %e
+  // CHECK: cuda.channel_begin_turn %d {turn = 0 : i64}
+  cuda.channel_begin_turn %d {turn = 0}
+  // CHECK: %f = cuda.channel_wait %d
+  %f = cuda.channel_wait %d
+  // CHECK: cuda.channel_release %d, %t
+  cuda.channel_release %d, %t
+  // CHECK: cuda.channel_skip %d, %f
+  cuda.channel_skip %d, %f
+  // CHECK: cuda.channel_pass_turn %d {turn = 1 : i64}
+  cuda.channel_pass_turn %d {turn = 1}
+  cuda.return
+}

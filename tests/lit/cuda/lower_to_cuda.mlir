@@ -96,15 +96,17 @@ tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>
 
 // One thread issues TMA, warp groups multiply; the operands that only TMA reads have no pointer.
 // CHECK-LABEL:         cuda.kernel @gating(%b1: !cuda.ptr<bf16>, %b2: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>, {{.*}}box [128, 64], swizzle 128>
-// CHECK:         cuda.barrier_init {{.*}} {count = 1 : i64}
-// CHECK:         cuda.barrier_init {{.*}} {count = 2 : i64}
+// CHECK:         %channel = cuda.channel %thread {stages = 4 : i64, full = 196608 : i64, arrivals = 1 : i64, empty = 196640 : i64, releases = 2 : i64, align = 1024 : i64}
 // CHECK:         cuda.sync {reason = "barriers of channels are set up"}
 // CHECK:         cuda.set_registers {count = 40 : i64, grow = false}
-// CHECK:         cuda.barrier_wait
-// CHECK:         cuda.barrier_expect {{.*}} {bytes = 49152 : i64}
+// CHECK:         %fill = cuda.channel_end %channel {fills}
+// CHECK:         %[[STAGE:.*]] = cuda.channel_acquire %fill
+// CHECK:         %[[BARRIER:.*]] = cuda.channel_barrier %fill [%[[STAGE]]]
+// CHECK-NEXT:    cuda.barrier_expect %[[BARRIER]] {bytes = 49152 : i64}
 // CHECK:         cuda.tma_load
 // CHECK:         cuda.set_registers {count = 232 : i64, grow = true}
-// CHECK:         cuda.barrier_wait
+// CHECK:         %drain = cuda.channel_end %channel {first}
+// CHECK:         cuda.channel_wait %drain
 // CHECK:         cuda.wgmma_fence
 // CHECK:         cuda.wgmma {{.*}} {n = 256 : i64, k = 16 : i64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
 // CHECK:         cuda.wgmma_commit
@@ -112,7 +114,7 @@ tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>
 // CHECK-NEXT:      cuda.wgmma_wait {pending = 1 : i64}
 // CHECK:         else
 // CHECK-NEXT:      cuda.wgmma_wait
-// CHECK:         cuda.barrier_arrive
+// CHECK:         cuda.channel_release %drain
 // CHECK:         cuda.wgmma_wait
 // CHECK:         cuda.scratch {{.*}}barrier = 2 : i64}
 // CHECK:         cuda.shared_access "read" [{{.*}}barrier = 2 : i64, threads = 256 : i64}

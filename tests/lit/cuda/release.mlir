@@ -4,13 +4,13 @@
 // none either. Bounds that depend on the tile may be negative.
 // CHECK:       cuda.kernel @values
 // CHECK:         scf.for %i = [[LOW:%[a-z0-9_]+]] to [[HIGH:%[a-z0-9_]+]] step
-// CHECK:           cuda.barrier_wait
+// CHECK:           cuda.channel_wait
 // CHECK:           [[LATER:%[a-z0-9_]+]] = arith.cmpi ne, %i, [[LOW]] : index
 // CHECK-NEXT:      scf.if [[LATER]]
-// CHECK:             cuda.barrier_arrive
+// CHECK:             cuda.channel_release
 // CHECK:         [[RAN:%[a-z0-9_]+]] = arith.cmpi slt, [[LOW]], [[HIGH]] : index
 // CHECK-NEXT:    scf.if [[RAN]]
-// CHECK:           cuda.barrier_arrive
+// CHECK:           cuda.channel_release
 
 #shared = #tile.shared<(128):(1)>
 #frag = #tile.fragment<((128),(1)):((1),(128))>

@@ -1,4 +1,4 @@
-// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,allocate-scratch,insert-barriers | filecheck %s
+// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,lower-channels,allocate-scratch,insert-barriers | filecheck %s
 
 // A thread has a vector of each of two rows. It reads four rows, of one vector and an element on either side.
 // CHECK-LABEL:  cuda.kernel @pool

@@ -1,5 +1,5 @@
-// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,allocate-scratch,insert-barriers | filecheck %s
-// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,allocate-scratch,insert-barriers -t cuda | filecheck %s --check-prefix=PRINTED
+// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,lower-channels,allocate-scratch,insert-barriers | filecheck %s
+// RUN: irc-opt %s -p assign-layouts,plan-shared,lower-schedule,lower-to-cuda,lower-channels,allocate-scratch,insert-barriers -t cuda | filecheck %s --check-prefix=PRINTED
 
 // A tile in registers is added element by element, one in a buffer by TMA (PTX ISA, cp.reduce.async.bulk.tensor). The
 // kernel says which of its operands are zero before.
