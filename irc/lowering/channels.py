@@ -73,7 +73,8 @@ def is_read(channel: SSAValue) -> bool:
 def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> SSAValue:
     """A channel that so many threads drain and fill. A full barrier takes the TMA thread and, where threads write, all
     of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to.
-    Those of a warp group wait for its wgmmas together, but not for each other's reads."""
+    Those of a warp group wait for its wgmmas together, but not for each other's reads. All warps of a consumer pass its
+    turn on."""
     plan, read, written = channel_plan(op), is_read(op.channel), is_written(op.channel)
     arrivals = (1 if is_copied(op.channel) else 0) + (producers if written else 0)
     releases = consumers // (LANES if read else WARP_GROUP) * (sum(op.cluster_shape) - 1)
@@ -83,7 +84,7 @@ def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> S
         stages=plan.stages,
         full=(start + plan.full, arrivals),
         empty=(start + plan.empty, releases),
-        turn=(start + plan.turn, plan.turns) if plan.turns else None,
+        turn=(start + plan.turn, plan.turns, consumers // LANES) if plan.turns else None,
         written=written,
         read=read,
         cluster=op.cluster_shape,
@@ -104,7 +105,12 @@ def leave(code: Code, op: tile.ChannelOp) -> None:
     barriers."""
     channel = code.channels[op.channel]
     if channel.has_neighbors:
-        code.e.insert(cuda.ChannelDrainOp(channel.end))
+        code.e.insert(cuda.ChannelDrainOp(channel.end, _filler(code, op.channel)))
+
+
+def _filler(code: Code, channel: SSAValue) -> SSAValue | None:
+    """The one thread that fills stages, and so waits until they are empty; None where all threads do."""
+    return None if is_written(channel) else issuer(code)
 
 
 def lower_skip(code: Code, op: tile.SkipOp) -> None:
@@ -119,10 +125,9 @@ def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
 
 
 def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
-    """One thread lets the next consumer go on. All threads have: it meets them before its next turn."""
     own, count = op.turns
-    with code.e.when(issuer(code)):
-        code.e.insert(cuda.ChannelPassTurnOp(code.channels[op.channel].end, (own + 1) % count))
+    end, thread = code.channels[op.channel].end, code.e.index(code.group.thread)
+    code.e.insert(cuda.ChannelPassTurnOp(end, thread, (own + 1) % count))
 
 
 def _stage_buffers(code: Code, channel: Channel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:
@@ -138,7 +143,7 @@ def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
         step_channels.acquire(code, op)
         return
     channel = code.channels[op.channel]
-    stage = code.e.value(cuda.ChannelAcquireOp(channel.end))
+    stage = code.e.value(cuda.ChannelAcquireOp(channel.end, _filler(code, op.channel)))
     _stage_buffers(code, channel, op, stage)
     expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
     if expected:

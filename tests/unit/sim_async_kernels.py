@@ -229,6 +229,47 @@ cuda.kernel @ring(%in: {_STAGE}, %y: !cuda.ptr<f32>) grid [1, 1, 1] block 64 sha
 """
 """y = column sums of f32[40, 32]: a producer thread loads 8 rows at a time into two stages, a warp adds them."""
 
+TURNS = f"""
+cuda.kernel @turns(%y: !cuda.ptr<f32>) grid [1, 1, 1] block 64 shared 16 writes [1] {{
+  {constants()}
+  %thread = cuda.thread_id
+  %barriers = cuda.shared {{offset = 0}}
+  %first = arith.cmpi eq, %thread, %c0 : index
+  scf.if %first {{
+    %next = arith.addi %barriers, %s8 : i32
+    cuda.barrier_init %barriers {{count = 1}}
+    cuda.barrier_init %next {{count = 1}}
+  }}
+  cuda.sync
+  %warp = arith.shrui %thread, %c5 : index
+  %lane = arith.andi %thread, %c31 : index
+  %elected = arith.cmpi eq, %lane, %c0 : index
+  %other = arith.xori %warp, %c1 : index
+  %own8 = arith.muli %warp, %c8 : index
+  %other8 = arith.muli %other, %c8 : index
+  %own_at = arith.index_cast %own8 : index to i32
+  %other_at = arith.index_cast %other8 : index to i32
+  %own = arith.addi %barriers, %own_at : i32
+  %next = arith.addi %barriers, %other_at : i32
+  scf.for %turn = %c0 to %c4 step %c1 {{
+    %later = arith.addi %turn, %other : index
+    %parity = arith.andi %later, %c1 : index
+    %phase = arith.index_cast %parity : index to i32
+    cuda.barrier_wait %own, %phase
+    cuda.warp_sync
+    scf.if %elected {{
+      cuda.barrier_arrive %next
+    }}
+  }}
+  %r = cuda.registers : !cuda.registers<1 x f32>
+  %one = arith.constant 1.0 : f32
+  cuda.set %r[%c0], %one : !cuda.registers<1 x f32>
+  cuda.store %r[%c0], %y[%thread] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>
+  cuda.return
+}}
+"""
+"""y = 64 ones: two warps take four turns each, the first one at once."""
+
 _PART = "!cuda.tensor_map<f32, [8, 32], box [8, 32]>"
 
 CLUSTER = f"""

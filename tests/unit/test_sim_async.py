@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from sim_async_kernels import CLUSTER, COPY_ASYNC, MMA, RING, ROUND_TRIP, WGMMA, edited
+from sim_async_kernels import CLUSTER, COPY_ASYNC, MMA, RING, ROUND_TRIP, TURNS, WGMMA, edited
 from sim_kernels import parse_kernel
 
 from irc.dialects.cuda import Cuda, KernelOp, ReturnOp, channel, exchange
@@ -60,6 +60,7 @@ CASES = {
     "round trip": Case(ROUND_TRIP, [X], 2 * X),
     "wgmma": Case(WGMMA, [A, B], A.astype(np.float32) @ B.astype(np.float32).T, 1e-5),
     "ring": Case(RING, [ROWS], ROWS.sum(axis=0), 1e-5),
+    "turns": Case(TURNS, [], np.ones(64, np.float32)),
     "cluster": Case(CLUSTER, [PART], np.stack([PART, PART])),
     "cp.async": Case(COPY_ASYNC, [LINE], copied_in_groups(LINE)),
     "mma": Case(MMA, [M, N], (M.astype(np.float32) @ N.astype(np.float32)).astype(BF16), 4e-2),
@@ -358,6 +359,12 @@ BUGS: dict[str, tuple[str, list[tuple[str, str]], str, str]] = {
         ],
         "protocol",
         "waits for phase 0 of .* can miss it",
+    ),
+    "a turn ended by a lane that others have not reached": (
+        "turns",
+        [("    cuda.warp_sync\n", "")],
+        "protocol",
+        "thread 1, which waits for phase .* can miss it: it may look after the next is over",
     ),
     "a cluster used before it has started": (
         "cluster",

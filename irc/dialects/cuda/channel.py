@@ -7,7 +7,7 @@ of theirs: they give and take its number.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, UnitAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
@@ -42,7 +42,8 @@ class ChannelEndType(ParametrizedAttribute, TypeAttribute):
 class ChannelOp(EffectOp):
     """A channel of some stages, with barriers at bytes of shared memory: `full` has one a stage, which `arrivals` of
     those that fill it complete, `empty` one a stage for `releases` of those that drain it, `turn` one for each of
-    `turns`. `thread` is the thread's number in the block: the first one sets them up.
+    `turns`, for the `passes` of those whose turn was before. `thread` is the thread's number in the block: the first
+    one sets them up.
 
     written: threads fill stages, besides TMA. read: threads drain stages, besides wgmma; then each warp releases them,
     else each warp group. cluster: the blocks, along two dimensions, that fill each other's stages in rows and columns.
@@ -57,6 +58,7 @@ class ChannelOp(EffectOp):
     releases = prop_def(IntegerAttr)
     turn = opt_prop_def(IntegerAttr)
     turns = opt_prop_def(IntegerAttr)
+    passes = opt_prop_def(IntegerAttr)
     written = opt_prop_def(UnitAttr)
     read = opt_prop_def(UnitAttr)
     cluster = opt_prop_def(DenseArrayBase)
@@ -71,16 +73,16 @@ class ChannelOp(EffectOp):
         stages: int,
         full: tuple[int, int],
         empty: tuple[int, int],
-        turn: tuple[int, int] | None = None,
+        turn: tuple[int, int, int] | None = None,
         written: bool = False,
         read: bool = False,
         cluster: tuple[int, int] = (1, 1),
         align: int = 16,
     ) -> None:
-        """full, empty, turn: where the barriers are, and their arrivals; of turns, how many there are."""
+        """full, empty, turn: where the barriers are, and their arrivals; of turns, how many there are before."""
         counts = {"stages": stages, "full": full[0], "arrivals": full[1], "empty": empty[0], "releases": empty[1]}
         if turn is not None:
-            counts |= {"turn": turn[0], "turns": turn[1]}
+            counts |= {"turn": turn[0], "turns": turn[1], "passes": turn[2]}
         properties = {name: number(value) for name, value in (*counts.items(), ("align", align))}
         flags = {"written": UnitAttr() if written else None, "read": UnitAttr() if read else None}
         shape = {"cluster": None if cluster == (1, 1) else numbers(cluster)}
@@ -96,8 +98,8 @@ class ChannelOp(EffectOp):
     def verify_(self) -> None:
         if self.stages.value.data < 1:
             raise VerifyException(f"expected a stage at least, found {self.stages.value.data}")
-        if (self.turn is None) != (self.turns is None):
-            raise VerifyException("expected a place for barriers of turns and their number, or neither")
+        if len({each is None for each in (self.turn, self.turns, self.passes)}) > 1:
+            raise VerifyException("expected a place for barriers of turns, their number and their passes, or none")
         if self.cluster is not None and len(self.cluster) != 2:
             raise VerifyException(f"expected blocks along two dimensions, found {values_of(self.cluster)}")
 
@@ -149,9 +151,16 @@ class StageOp(AtEndOp):
 
 @irdl_op_definition
 class ChannelAcquireOp(StageOp):
-    """Wait until the next stage to fill is empty."""
+    """Wait until the next stage to fill is empty. by: who waits; all threads where it is left out. A thread that fills
+    nothing must not: the stage may be filled, drained and filled again before it looks."""
 
     name = "cuda.channel_acquire"
+    end = operand_def(ChannelEndType)
+    by = opt_operand_def(i1)
+    assembly_format = "$end (`by` $by^)? attr-dict"
+
+    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
+        super(AtEndOp, self).__init__(operands=[end, by], result_types=[IndexType()])
 
 
 @irdl_op_definition
@@ -228,13 +237,26 @@ class ChannelBeginTurnOp(TurnOp):
 
 @irdl_op_definition
 class ChannelPassTurnOp(TurnOp):
-    """It is this turn from here on. For one thread."""
+    """It is this turn, as soon as all warps of the partition whose turn it was are here. `thread` is the thread's
+    number in its partition."""
 
     name = "cuda.channel_pass_turn"
+    end = operand_def(ChannelEndType)
+    thread = operand_def(IndexType)
+    assembly_format = "$end `,` $thread attr-dict"
+
+    def __init__(self, end: SSAValue, thread: SSAValue, turn: int) -> None:
+        super(AtEndOp, self).__init__(operands=[end, thread], properties={"turn": number(turn)})
 
 
 @irdl_op_definition
 class ChannelDrainOp(AtEndOp):
-    """Wait until all stages that were filled are empty."""
+    """Wait until all stages that were filled are empty. by: who waits; all threads where it is left out."""
 
     name = "cuda.channel_drain"
+    end = operand_def(ChannelEndType)
+    by = opt_operand_def(i1)
+    assembly_format = "$end (`by` $by^)? attr-dict"
+
+    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
+        super(AtEndOp, self).__init__(operands=[end, by])

@@ -8,7 +8,7 @@ thread that has waited for the phase knows the agent's clock of that time, besid
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.mbarrier import BYTES, Mbarrier, MbarrierError
 from irc.interpreters.sim.memory import Array
+from irc.interpreters.sim.phases import Wait, waits_of
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.strands import Routine, Strand, Waiting
 from irc.interpreters.sim.units import fail_at_end, kept
@@ -42,6 +43,8 @@ class Barrier:
     """What those who have arrived so far made known."""
     completed: Array | None = None
     """What the last completed phase makes known."""
+    waits: list[Wait] = field(default_factory=list[Wait])
+    """Those that have seen the last completed phase."""
 
     def describe(self) -> str:
         return f"the barrier at byte {self.offset} of shared memory, initialized at {describe(self.op.location)}"
@@ -78,6 +81,12 @@ class Barriers:
         row = merged(row, self.frame.clocks.blank())
         row[:, barrier.agent] = phase
         barrier.completed = barrier.arrived = row
+        for wait in barrier.waits:
+            if len(missed := waits_of(s).unseen(wait, row)):
+                who, what = self.frame.thread[missed[0]], f"phase {phase - 1} of {barrier.describe()}"
+                text = f"thread {who}, which waits for {what}, can miss it: it may look after the next is over"
+                s.fail("protocol", op, text, np.isin(s.numbers, lanes))
+        barrier.waits = []
 
     def remember_remote(self, barrier: Barrier, lane: int, op: Operation) -> None:
         """Note that a thread of another block arrived: the barrier's block has to live until then."""
@@ -226,3 +235,4 @@ def barrier_wait(s: Strand, op: cuda.BarrierWaitOp, address: Any, phase: Any) ->
     for barrier, lanes in found:
         if barrier.completed is not None:
             s.frame.clocks.acquire(lanes, barrier.completed)
+        barrier.waits.append(waits_of(s).wait(lanes))

@@ -26,6 +26,7 @@ from irc.interpreters.sim.matrix_fragments import (
     wgmma_operand_rows,
 )
 from irc.interpreters.sim.memory import Array, RegisterArray
+from irc.interpreters.sim.phases import waits_of
 from irc.interpreters.sim.proxies import last_writes, require_proxy_fence
 from irc.interpreters.sim.register_use import RegisterUse
 from irc.interpreters.sim.registry import simulates
@@ -230,6 +231,7 @@ def _issue(
 ) -> None:
     """Start one product of (some warps of) a warp group: `rows` gives the left operand, warps x 16 x k."""
     table, n = products(s), op.n.value.data
+    waits_of(s).multiply((warps[:, None] * WARP + np.arange(WARP)).reshape(-1))
     accumulator, at = target
     bits = _common(s, op, "the right descriptor", rhs, warps)
     adds = bool(_common(s, op, "the scale", accumulate, warps))

@@ -141,10 +141,10 @@ def _set_up(op: cuda.ChannelOp, e: Emitter) -> None:
     with e.when(e.compare("eq", op.thread, 0)), e.loop(0, stages, unroll=True, hint="stage") as stage:
         for start, count in places:
             e.insert(cuda.BarrierInitOp(_barrier(e, op, start.value.data, stage), count.value.data))
-    if op.turn is not None and op.turns is not None:
+    if op.turn is not None and op.turns is not None and op.passes is not None:
         with e.when(e.compare("eq", op.thread, 0)):
             for turn in range(op.turns.value.data):
-                e.insert(cuda.BarrierInitOp(_barrier(e, op, op.turn.value.data, turn), 1))
+                e.insert(cuda.BarrierInitOp(_barrier(e, op, op.turn.value.data, turn), op.passes.value.data))
     e.insert(cuda.FenceBarrierInitOp())
 
 
@@ -156,13 +156,14 @@ def _end_of(op: cuda.ChannelEndOp, e: Emitter) -> End:
 
 
 def _acquire(op: cuda.ChannelAcquireOp, end: End, e: Emitter) -> SSAValue:
-    return _await_empty(end, e)
+    return _await_empty(end, e, op.by)
 
 
-def _await_empty(end: End, e: Emitter) -> SSAValue:
+def _await_empty(end: End, e: Emitter, by: SSAValue | None) -> SSAValue:
     """Waits until the current stage is free; gives its number."""
     stage, phase = e.read(end.cursor.stage), e.read(end.cursor.phase)
-    e.insert(cuda.BarrierWaitOp(end.empty(e, stage), e.i32(phase)))
+    with e.when(by):
+        e.insert(cuda.BarrierWaitOp(end.empty(e, stage), e.i32(phase)))
     return stage
 
 
@@ -226,7 +227,11 @@ def _begin_turn(op: cuda.ChannelBeginTurnOp, end: End, e: Emitter) -> None:
 
 
 def _pass_turn(op: cuda.ChannelPassTurnOp, end: End, e: Emitter) -> None:
-    e.insert(cuda.BarrierArriveOp(_turn_barrier(op, end, e)))
+    """One thread of each warp arrives. A warp that still waits for its own turn holds up the next: of a tile without
+    steps the others could have theirs, and the barrier of this turn would be two phases further before it looks."""
+    e.insert(cuda.WarpSyncOp("all lanes have had their turn"))
+    with e.when(e.compare("eq", e.rem(op.thread, LANES), 0)):
+        e.insert(cuda.BarrierArriveOp(_turn_barrier(op, end, e)))
 
 
 def _turn_barrier(op: cuda.ChannelBeginTurnOp | cuda.ChannelPassTurnOp, end: End, e: Emitter) -> SSAValue:
@@ -237,7 +242,7 @@ def _turn_barrier(op: cuda.ChannelBeginTurnOp | cuda.ChannelPassTurnOp, end: End
 
 def _drain(op: cuda.ChannelDrainOp, end: End, e: Emitter) -> None:
     with e.loop(0, end.stages):
-        _await_empty(end, e)
+        _await_empty(end, e, op.by)
         end.cursor.advance(e, end.stages)
 
 

@@ -245,7 +245,7 @@ cuda.kernel @f() grid [1, 1, 1] block 32 {
   %c = cuda.channel %t {stages = 1, full = 0, arrivals = 1, empty = 8, releases = 1, turns = 2}
   cuda.return
 }
-// CHECK: expected a place for barriers of turns and their number, or neither
+// CHECK: expected a place for barriers of turns, their number and their passes, or none
 
 // -----
 

@@ -78,6 +78,29 @@ cuda.kernel @threads() grid [1, 1, 1] block 256 shared 1024 {
 
 // -----
 
+// Threads that fill nothing do not wait until a stage is empty.
+// CHECK-LABEL: cuda.kernel @by_one
+// CHECK:         %first = arith.cmpi
+// CHECK-NOT:     cuda.barrier_wait
+// CHECK:         scf.if %first {
+// CHECK:           cuda.barrier_wait
+// CHECK:         scf.for
+// CHECK:           scf.if %first {
+// CHECK:             cuda.barrier_wait
+cuda.kernel @by_one() grid [1, 1, 1] block 256 shared 1024 {
+  %t = cuda.thread_id
+  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 1, empty = 528, releases = 1}
+  %fill = cuda.channel_end %c {fills}
+  %c0 = arith.constant 0 : index
+  %first = arith.cmpi eq, %t, %c0 : index
+  %s = cuda.channel_acquire %fill by %first
+  cuda.channel_commit %fill
+  cuda.channel_drain %fill by %first
+  cuda.return
+}
+
+// -----
+
 // In a cluster a stage is released to each block of the row and the column, and a producer waits for its last stages.
 // CHECK-LABEL: cuda.kernel @cluster
 // CHECK:         scf.for
@@ -99,27 +122,31 @@ cuda.kernel @cluster() grid [2, 1, 1] block 256 cluster [2, 1, 1] shared 1024 {
 
 // -----
 
-// A barrier a turn; the consumer whose turn is first need not wait. What another consumer drains is left out: the phase
+// A barrier a turn; the consumer whose turn is first need not wait. Each of its warps passes the turn on. What another consumer drains is left out: the phase
 // flips by how often that wraps.
 // CHECK-LABEL: cuda.kernel @turns
 // CHECK:         cuda.shared {offset = 544 : i64}
-// CHECK:         cuda.barrier_init
+// CHECK:         cuda.barrier_init %{{.*}} {count = 4 : i64}
 // CHECK:         cuda.shared {offset = 544 : i64}
-// CHECK:         cuda.barrier_init
+// CHECK:         cuda.barrier_init %{{.*}} {count = 4 : i64}
 // CHECK:         cuda.fence_barrier_init
 // CHECK:         cuda.barrier_wait
 // CHECK:         arith.xori
 // CHECK:         arith.andi %t, %{{.*}} : index
 // CHECK:         arith.shrui %t, %{{.*}} : index
 // CHECK:         arith.cmpi sge
-// CHECK:         cuda.barrier_arrive
+// CHECK:         cuda.warp_sync {reason = "all lanes have had their turn"}
+// CHECK:         %[[LANE:.*]] = arith.andi %t, %{{.*}} : index
+// CHECK:         %[[ONE:.*]] = arith.cmpi eq, %[[LANE]], %{{.*}} : index
+// CHECK-NEXT:    scf.if %[[ONE]]
+// CHECK:           cuda.barrier_arrive
 cuda.kernel @turns() grid [1, 1, 1] block 256 shared 1024 {
   %t = cuda.thread_id
-  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 1, empty = 528, releases = 1, turn = 544, turns = 2}
+  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 1, empty = 528, releases = 1, turn = 544, turns = 2, passes = 4}
   %drain = cuda.channel_end %c {first}
   cuda.channel_begin_turn %drain {turn = 0}
   cuda.channel_skip %drain, %t
-  cuda.channel_pass_turn %drain {turn = 1}
+  cuda.channel_pass_turn %drain, %t {turn = 1}
   cuda.return
 }
 
