@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def _once(rule: Callable[[SSAValue, Callable[[SSAValue], T]], T], value: SSAValue) -> T:
     """What a rule says of a value. It asks for what the value is computed from, of each once: index code shares values,
-    a binary search each of them with two more."""
+    a walk each of them with two more."""
     found: dict[SSAValue, T] = {}
 
     def of(each: SSAValue) -> T:

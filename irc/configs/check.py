@@ -194,10 +194,9 @@ class _Check:
                 )
 
     def _clusters(self, cluster: tuple[int, ...], tile: TileSizes, product: Product) -> None:
-        if product.is_grouped and prod(cluster) > 1:
-            found = f"products in groups whose ends are data have no clusters, found {list(cluster)}"
-            raise self._fail(found, "leave cluster out")
-        tiles = (ceil_div(product.m, tile["m"]), ceil_div(product.n, tile["n"]))
+        tiles = [ceil_div(product.m, tile["m"]), ceil_div(product.n, tile["n"])]
+        if product.is_grouped and not product.has_rest:
+            tiles[0] = cluster[0]  # a group begins with a cluster
         along = zip(("m", "n"), cluster, strict=True)
         if side := next((s for s, blocks in along if s in product.varying and blocks > 1), None):
             raise self._fail(f"clusters of {list(cluster)} lie along {side}, which is known when the program is called")

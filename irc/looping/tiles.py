@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
@@ -226,17 +227,48 @@ def _is_larger(user: Operation, op: tile.MapOp) -> bool:
 
 
 def load_index_rule(on: Lowering, op: tile.LoadIndexOp) -> None:
-    assert isinstance(op.view.type, tile.ViewType)
-    emitter, element = on.emitter, op.view.type.element_type
-    loaded = emitter.loaded(on.memory[op.view], on.form(op.at) * op.view.type.get_strides()[0])
+    on.values[op.result] = Form.of(_read_index(on, op.view, on.form(op.at), op.most_value))
+
+
+def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
+    """A loop over the segments that stops to count in that of the tile."""
+    emitter, number, rows = on.emitter, on.emitter.value(on.form(op.number)), op.rows_value
+
+    def step(at: Form, place: Sequence[SSAValue]) -> list[SSAValue]:
+        segment, first, begin = place
+        end = _read_index(on, op.ends, at, op.most_value)
+        rounded = emitter.greatest([Form.of(end) - Form.of(begin) + (rows - 1), constant(0)])
+        tiles = emitter.divided(rounded, rows, is_rest=False)
+        behind = emitter.value(Form.of(first) + tiles)
+        is_here = emitter.add(arith.CmpiOp(segment, emitter.value(at), "eq"))
+        passes = emitter.add(arith.AndIOp(is_here, emitter.add(arith.CmpiOp(number, behind, "sge"))))
+        beyond = (emitter.value(at + 1), behind, end)
+        return [emitter.add(arith.SelectOp(passes, new, old)) for new, old in zip(beyond, place, strict=True)]
+
+    zero = emitter.index(0)
+    segment, first, begin = emitter.carried(constant(0), constant(op.count), [zero] * 3, step)
+    known = emitter.least([Form.of(segment), constant(op.count - 1)])
+    is_last = emitter.add(arith.CmpiOp(segment, emitter.index(op.count), "eq"))
+    read = _read_index(on, op.ends, known, op.most_value)
+    end = emitter.add(arith.SelectOp(is_last, emitter.index(op.most_value), read))
+    emitter.ranges |= {segment: (0, op.count), begin: (0, op.most_value), end: (0, op.most_value)}
+    start = Form.of(begin) + (Form.of(number) - Form.of(first)) * rows
+    on.values |= {op.segment: Form.of(segment), op.first: start, op.end: Form.of(end)}
+
+
+def _read_index(on: Lowering, view: SSAValue, at: Form, most: int) -> SSAValue:
+    assert isinstance(view.type, tile.ViewType)
+    emitter, element = on.emitter, view.type.element_type
+    loaded = emitter.loaded(on.memory[view], at * view.type.get_strides()[0])
     above = emitter.add(arith.MaxSIOp(loaded, emitter.number(0, element)))
-    clamped = emitter.add(arith.MinSIOp(above, emitter.number(op.most_value, element)))
+    clamped = emitter.add(arith.MinSIOp(above, emitter.number(most, element)))
     index = emitter.add(arith.IndexCastOp(clamped, INDEX))
-    emitter.ranges[index] = (0, op.most_value)
-    on.values[op.result] = Form.of(index)
+    emitter.ranges[index] = (0, most)
+    return index
 
 
 TILE_RULES = {
+    tile.FindSegmentOp: find_segment_rule,
     tile.LoadIndexOp: load_index_rule,
     tile.LoadOp: load_rule,
     tile.LoadWindowOp: load_window_rule,

@@ -161,6 +161,11 @@ class Emitter:
             return self.sub(a, self.mul(self.div(a, b, signed=True), b))
         return self._binary(arith.RemUIOp, a, b)
 
+    def maximum(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        return self._binary(arith.MaxSIOp, a, b)
+
     def xor(self, a: Index, b: Index) -> Index:
         if isinstance(a, int) and isinstance(b, int):
             return a ^ b

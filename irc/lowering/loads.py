@@ -22,16 +22,20 @@ from irc.support.diagnostics import IrcError
 
 
 def lower_load_index(code: Code, op: tile.LoadIndexOp) -> None:
-    """Clamped before it is cast: indices may have fewer bits."""
-    assert isinstance(op.view.type, tile.ViewType)
-    e, element = code.e, op.view.type.element_type
+    code.values[op.result] = read_index(code, op.view, code.scalar(op.at), op.most_value, op.result.name_hint)
+
+
+def read_index(code: Code, view: SSAValue, at: Index, most: int, hint: str | None = None) -> SSAValue:
+    """An element of a view of integers as an index; clamped before it is cast: indices may have fewer bits."""
+    assert isinstance(view.type, tile.ViewType)
+    e, element = code.e, view.type.element_type
     array = e.value(cuda.RegistersOp(1, element))
-    at = e.index(e.mul(code.scalar(op.at), op.view.type.get_strides()[0]))
-    e.insert(cuda.LoadOp(code.pointers[op.view], at, array, e.index(0), cache="read_only"))
-    low, high = (e.value(arith.ConstantOp(scalar(bound, element))) for bound in (0, op.most_value))
+    place = e.index(e.mul(at, view.type.get_strides()[0]))
+    e.insert(cuda.LoadOp(code.pointers[view], place, array, e.index(0), cache="read_only"))
+    low, high = (e.value(arith.ConstantOp(scalar(bound, element))) for bound in (0, most))
     loaded = e.value(cuda.GetOp(array, e.index(0)))
     clamped = e.value(arith.MinSIOp(e.value(arith.MaxSIOp(loaded, low)), high))
-    code.values[op.result] = e.value(arith.IndexCastOp(clamped, INDEX), op.result.name_hint)
+    return e.value(arith.IndexCastOp(clamped, INDEX), hint)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,8 @@ class TripCounts:
         owner = value.owner
         if value in self._values or not self._loop.is_ancestor(owner):
             return self._values.get(value, value)
-        if isinstance(owner, Block) or not (owner.dialect_name() == "arith" or isinstance(owner, tile.LoadIndexOp)):
+        loads = tile.LoadIndexOp, tile.FindSegmentOp
+        if isinstance(owner, Block) or not (owner.dialect_name() == "arith" or isinstance(owner, loads)):
             what = "a loop's variable or argument" if isinstance(owner, Block) else owner.name
             raise IrcError(
                 f"expected how often a tile's stages are filled to depend on the tile's offsets, found {what}",

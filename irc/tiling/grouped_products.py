@@ -52,22 +52,23 @@ class Groups:
         return Groups(cut, number, along.role == "k")
 
     def rows(self, m: Dim, height: int) -> int:
-        """How far the loop over tiles goes along the rows."""
+        """How far the loop over tiles goes along the rows, with tiles, or clusters of tiles, of so many."""
         return m.extent if self.contracts_rows else self.cut.tiles(height) * height
 
     def begin(
-        self, program: Program, stage: Stage, m: Axis, scalars: dict[Dim, SSAValue], end: int
+        self, program: Program, stage: Stage, m: Axis, scalars: dict[Dim, SSAValue], *, end: int, height: int
     ) -> tuple[Axis, SSAValue, SSAValue]:
         """The axis of a tile's rows, whose offset says which tile it is, and from where to where the loop over K runs,
-        which ends at `end` elsewhere. Puts the group's number among the scalars."""
+        which ends at `end` elsewhere. Puts the group's number among the scalars. Tiles of a cluster, of so many rows
+        together, are of one group, and of one number of steps: they share operands."""
         location = program.op.location
         if self.contracts_rows:
             at = program.resolve(self.number)
             group = scalars[next(iter(dict(at.terms)))] if at.terms else stage.index(0)  # pyright: ignore
             first, last = self.cut.limits(stage, group)
             return m, first, last
-        number = stage.insert(arith.DivUIOp(m.offset, stage.index(m.extent)), location)
-        group, first, last = self.cut.rows_of(stage, number, m.extent)
+        number = stage.insert(arith.DivUIOp(m.offset, stage.index(height)), location)
+        group, first, last = self.cut.rows_of(stage, number, height)
         group.name_hint, first.name_hint, last.name_hint = "group", "first", "end"
         inside = stage.insert(arith.MinSIOp(group, stage.index(self.cut.count - 1)), location)
         scalars |= {dim: inside for dim in dict(self.number.terms) if isinstance(dim, Dim)}
@@ -75,6 +76,9 @@ class Groups:
         has_rows = stage.insert(arith.CmpiOp(first, last, "slt"), location)
         both = stage.insert(arith.AndIOp(is_one, has_rows), location)
         stop = stage.insert(arith.SelectOp(both, stage.index(end), stage.index(0)), location)
+        if height > m.extent:
+            within = stage.insert(arith.RemUIOp(m.offset, stage.index(height)), location)
+            first = stage.insert(arith.AddiOp(first, within), location)
         return Axis(m.dim, first, m.extent, last), stage.index(0), stop
 
     def whole_steps(self, stage: Stage, begin: SSAValue, end: SSAValue, step: int) -> SSAValue:

@@ -170,13 +170,14 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
     """The loop over tiles: batch dimensions one by one, then M and N."""
     m, n = plan.m[0], plan.n[0]
     bm, bn = matmul_tiles(m, n, config.tile)
-    rows = m.extent if plan.groups is None else plan.groups.rows(m, bm)
+    cluster = config.cluster or (1, 1)
+    rows = m.extent if plan.groups is None else plan.groups.rows(m, bm * cluster[0])
     loop = tile.ForTilesOp(
         [*(d.extent for d in plan.batch), rows, n.extent],
         [1] * len(plan.batch) + [bm, bn],
         schedule=config.schedule,
         group=config.group,
-        cluster=config.cluster if prod(config.cluster or ()) > 1 else None,
+        cluster=cluster if prod(cluster) > 1 else None,
     )
     loop.location = program.op.location
     program.op.body.block.add_op(loop)
@@ -187,7 +188,7 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
         (each,) = plan.ks
         before = Stage(program, loop.body.block, [], {})
         end = each.end(matmul_depth(each.extent, config.tile))
-        axes[0], first, last = plan.groups.begin(program, before, axes[0], scalars, end)
+        axes[0], first, last = plan.groups.begin(program, before, axes[0], scalars, end=end, height=bm * cluster[0])
         limits = plan.groups, first, last
     stage = ReduceStage(program, loop.body.block, axes[::-1] if config.swap_ab else axes, scalars)
     for each in plan.ks:

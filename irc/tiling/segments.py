@@ -1,9 +1,8 @@
 """Segments of a dimension whose ends are data: which of them a tile has rows of, and from where to where it runs.
 
-Tiles do not cross from one segment to the next. They have numbers: segment i, which begins at row `begin`, has those
-from `begin floordiv rows + i` on. That is at least as many as it needs, and at most one more: a tile without rows has
-nothing to do. So a tile finds its segment by a binary search in the ends alone, and there are `extent floordiv rows`
-tiles and one for each segment, whatever the ends. What no segment has is one more, behind the last.
+Tiles do not cross from one segment to the next. They have numbers, one segment after the other, by which
+`tile.find_segment` finds their rows. There are at most `extent floordiv rows` tiles and one for each segment, whatever
+the ends: those numbers that are left come last, and have no rows. What no segment has is one more, behind the last.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Segmented:
     extent: int
 
     def tiles(self, rows: int) -> int:
-        """How many there are of so many rows, those without rows among them."""
+        """How many there are of so many rows at most."""
         return self.extent // rows + self.count + 1
 
     def limits(self, stage: Stage, segment: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -34,7 +33,7 @@ class Segmented:
         code = _Code(stage)
         before, last = code(arith.SubiOp(segment, code.index(1))), code.index(self.count - 1)
         is_first, is_rest = code.compare("eq", segment, code.index(0)), code.compare("sgt", segment, last)
-        begin = self._end(code, code(arith.MaxSIOp(before, code.index(0))))
+        begin = self._end(code, code(arith.MinSIOp(code(arith.MaxSIOp(before, code.index(0))), last)))
         end = self._end(code, code(arith.MinSIOp(segment, last)))
         begin = code(arith.SelectOp(is_first, code.index(0), begin))
         return begin, code(arith.SelectOp(is_rest, code.index(self.extent), end))
@@ -43,24 +42,9 @@ class Segmented:
         """Of the tile with a number: its segment, its first row, and where its segment ends; it has no rows where that
         is not behind the first."""
         code = _Code(stage)
-        segment = self._segment_of(code, number, rows)
-        begin, end = self.limits(stage, segment)
-        whole = code(arith.DivUIOp(begin, code.index(rows)))
-        within = code(arith.SubiOp(number, code(arith.AddiOp(whole, segment))))
-        first = code(arith.AddiOp(begin, code(arith.MuliOp(within, code.index(rows)))))
-        return segment, first, end
-
-    def _segment_of(self, code: _Code, number: SSAValue, rows: int) -> SSAValue:
-        """The last segment whose tiles begin at the number, or before it."""
-        segment = code.index(0)
-        for power in reversed(range(self.count.bit_length())):
-            trial = code(arith.AddiOp(segment, code.index(1 << power)))
-            known = code(arith.MinSIOp(trial, code.index(self.count)))
-            end = self._end(code, code(arith.SubiOp(known, code.index(1))))
-            first = code(arith.AddiOp(trial, code(arith.DivUIOp(end, code.index(rows)))))
-            begins = code(arith.AndIOp(code.compare("sle", first, number), code.compare("eq", trial, known)))
-            segment = code(arith.SelectOp(begins, trial, segment))
-        return segment
+        found = tile.FindSegmentOp(code.view(self.ends), number, rows, self.extent)
+        code(found)
+        return found.segment, found.first, found.end
 
     def _end(self, code: _Code, segment: SSAValue) -> SSAValue:
         return code(tile.LoadIndexOp(code.view(self.ends), segment, self.extent))

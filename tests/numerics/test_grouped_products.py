@@ -26,6 +26,8 @@ KERNELS: dict[str, tuple[str, tuple[int, int, int], dict[str, Any]]] = {
     "two warp groups": ("bf16", (128, 96, 64), {}),
     "subtiles by turns": ("bf16", (64, 128, 64), {"schedule": "pingpong"}),
     "pingpong": ("bf16", (64, 32, 64), {"schedule": "pingpong"}),
+    "in clusters": ("bf16", (64, 32, 64), {"cluster": (2, 1)}),
+    "by turns in clusters": ("bf16", (64, 32, 64), {"schedule": "pingpong", "cluster": (2, 1)}),
     "along N": ("bf16", (32, 64, 64), {"swap_ab": True}),
     "f32 by wgmma": ("f32", (64, 32, 32), {}),
     "mma": ("bf16", (64, 32, 32), {"instruction": "mma"}),
@@ -84,6 +86,12 @@ def test_only_tiles_with_rows_multiply() -> None:
     tiles, steps = (2 + 2) * 3, 2
     assert counts.executions("cuda.wgmma") == tiles * steps * 4 * 4  # four depths of 16, four warps
     assert counts.executions("cuda.tma_load") == tiles * steps * 2
+
+
+def test_turns_of_many_tiles_without_steps() -> None:
+    """Warp groups that have nothing to multiply pass their turns on at once, three times each."""
+    program = rows_by_matrices("bf16", [ROWS] * 128, (64, 32, 64), schedule="pingpong", instruction="wgmma")
+    program.check()
 
 
 def test_one_group_is_a_product() -> None:

@@ -37,7 +37,7 @@ from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, Permut
 from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.im2col import Im2colAttr
-from irc.dialects.tile.indices import LoadIndexOp
+from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import (
     AccessOp,
@@ -119,6 +119,7 @@ __all__ = [
     "DotWaitOp",
     "EndTurnOp",
     "ExtentOp",
+    "FindSegmentOp",
     "ForTilesOp",
     "FragmentAttr",
     "Im2colAttr",

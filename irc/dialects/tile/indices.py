@@ -43,6 +43,61 @@ class LoadIndexOp(IRDLOperation):
         return self.most.value.data
 
     def verify_(self) -> None:
-        assert isinstance(self.view.type, ViewType)
-        if self.view.type.rank != 1 or not isinstance(self.view.type.element_type, IntegerType):
-            raise VerifyException(f"expected a view of one dimension of integers, found {self.view.type}")
+        _verify_integers(self.view)
+
+
+@irdl_op_definition
+class FindSegmentOp(IRDLOperation):
+    """The tile with a number, where tiles lie in segments whose ends are data.
+
+    Segment i goes from end i - 1 to end i of the view, the first from 0 on; one more behind the last end goes up to
+    `most`. Each is cut into tiles of `rows`, from its begin on, and all of these have numbers, one segment after the
+    other. Gives the number of the tile's segment, the tile's first row, and where its segment ends. A number beyond all
+    tiles has no rows: its first row is not before the end. Ends are clamped as `tile.load_index` clamps them, and a
+    segment that ends before it begins has no tiles.
+    """
+
+    name = "tile.find_segment"
+    ends = operand_def(ViewType)
+    number = operand_def(IndexType)
+    rows = prop_def(IntegerAttr)
+    most = prop_def(IntegerAttr)
+    segment = result_def(IndexType)
+    first = result_def(IndexType)
+    end = result_def(IndexType)
+
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$ends `[` $number `]` attr-dict `:` type($ends)"
+
+    def __init__(self, ends: SSAValue, tile: SSAValue, rows: int, most: int):
+        super().__init__(
+            operands=[ends, tile],
+            result_types=[IndexType()] * 3,
+            properties={"rows": number(rows), "most": number(most)},
+        )
+
+    @property
+    def count(self) -> int:
+        """Segments that have an end in the view."""
+        assert isinstance(self.ends.type, ViewType)
+        return self.ends.type.get_shape()[0]
+
+    @property
+    def rows_value(self) -> int:
+        return self.rows.value.data
+
+    @property
+    def most_value(self) -> int:
+        return self.most.value.data
+
+    def verify_(self) -> None:
+        _verify_integers(self.ends)
+        if self.rows_value < 1:
+            raise VerifyException(f"expected tiles of 1 row or more, found {self.rows_value}")
+
+
+def _verify_integers(view: SSAValue) -> None:
+    assert isinstance(view.type, ViewType)
+    if view.type.rank != 1 or not isinstance(view.type.element_type, IntegerType):
+        raise VerifyException(f"expected a view of one dimension of integers, found {view.type}")

@@ -32,6 +32,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
+from irc.support.integers import ceil_div
 
 Array = np.ndarray[Any, Any]
 
@@ -365,6 +366,18 @@ def _load_index(m: _Machine, op: tile.LoadIndexOp) -> list[Any]:
     return [np.clip(view.memory[at * view.strides[0]].astype(np.int64), 0, op.most_value)]
 
 
+def _find_segment(m: _Machine, op: tile.FindSegmentOp) -> list[Any]:
+    view: View = m.values[op.ends]
+    ends = np.clip(view.memory[np.arange(op.count) * view.strides[0]].astype(np.int64), 0, op.most_value).tolist()
+    left, begin = int(m.values[op.number]), 0
+    for segment, end in enumerate([*ends, op.most_value]):
+        tiles = ceil_div(max(0, end - begin), op.rows_value)
+        if left < tiles or segment == op.count:
+            return [segment, begin + left * op.rows_value, end]
+        left, begin = left - tiles, end
+    raise AssertionError("the last segment has all that is left")
+
+
 def _load(m: _Machine, op: tile.LoadOp) -> list[Any]:
     other = np.zeros((), dtype_of(op.result.type)) if op.other is None else m.values[op.other]
     return [_gathered(m, op, op.result.type, other)]
@@ -487,6 +500,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ReadOp: lambda m, op: [m.values[op.buffer].copy()],
     tile.WriteOp: _write,
     tile.CopyOp: _copy,
+    tile.FindSegmentOp: _find_segment,
     tile.LoadIndexOp: _load_index,
     tile.LoadOp: _load,
     tile.LoadWindowOp: _load_window,

@@ -108,7 +108,7 @@ def _order(block: Block, state: State) -> None:
                 state.met()
             case NamedSyncOp() if (barrier := constant_of(op.id)) is not None:
                 state.met(barrier)
-            case scf.ForOp():
+            case scf.ForOp() | scf.WhileOp():
                 _loop(op, state)
             case scf.IfOp():
                 _branch(op, state)
@@ -118,10 +118,11 @@ def _order(block: Block, state: State) -> None:
                 pass
 
 
-def _loop(op: scf.ForOp, state: State) -> None:
-    barriers = {barrier: None for each in op.body.walk() for barrier in _barriers(each)}
+def _loop(op: scf.ForOp | scf.WhileOp, state: State) -> None:
+    barriers = {barrier: None for each in op.walk() for barrier in _barriers(each)}
     state.repeat(barriers)
-    _order(op.body.block, state)
+    for region in op.regions:
+        _side(region, state)
     state.repeat(barriers)
 
 

@@ -245,3 +245,33 @@ tile.program @load_index(%e: !tile.view<8xi64>, %y: !tile.view<64xi32>) {results
   %a = tile.splat %one : i32 -> tensor<1xi32, #one>
   tile.store %a, %y[%j] : tensor<1xi32, #one>, !tile.view<64xi32>
 }
+
+// -----
+
+// The walk to a tile's segment begins where the one before came to: its state is before the loop over tiles. Back first,
+// while the tile lies before, then forth.
+// CHECK-LABEL:      cuda.kernel @find_segment(%e: !cuda.ptr<i32>, %y: !cuda.ptr<i32>)
+// CHECK-COUNT-3:    cuda.registers
+// CHECK:            scf.for
+// CHECK:              scf.while
+// CHECK-NEXT:           %[[BEFORE:.*]] = arith.cmpi slt
+// CHECK-NEXT:           scf.condition(%[[BEFORE]])
+// CHECK:                arith.subi
+// CHECK:              scf.while
+// CHECK:                %[[BEYOND:.*]] = arith.cmpi sge
+// CHECK:                %[[HAS_MORE:.*]] = arith.cmpi slt
+// CHECK-NEXT:           %[[BEHIND:.*]] = arith.andi %[[BEYOND]], %[[HAS_MORE]] : i1
+// CHECK-NEXT:           scf.condition(%[[BEHIND]])
+// CHECK-COUNT-3:      cuda.set
+#one = #tile.fragment<((32),(1)):((0),(0))>
+tile.program @find_segment(%e: !tile.view<8xi32>, %y: !tile.view<64xi32>) {results = 1 : i64, threads = 32 : i64, shared = 0 : i64, grid = 2 : i64} {
+  %i = cuda.block_id
+  %count = arith.constant 12 : index
+  %step = arith.constant 2 : index
+  scf.for %tile = %i to %count step %step {
+    %segment, %first, %end = tile.find_segment %e[%tile] {rows = 16 : i64, most = 63 : i64} : !tile.view<8xi32>
+    %one = arith.constant 1 : i32
+    %a = tile.splat %one : i32 -> tensor<1xi32, #one>
+    tile.store %a, %y[%end] : tensor<1xi32, #one>, !tile.view<64xi32>
+  }
+}

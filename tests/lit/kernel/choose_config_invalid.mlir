@@ -447,17 +447,6 @@ func.func @no_window(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>, %w: tensor<4x512x512xbf16>, %e: tensor<4xi32>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: products in groups whose ends are data have no clusters, found [2, 1]}}
-  %r = kernel.fused @k matmul config<cluster = [2, 1], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>, %b = %w : tensor<4x512x512xbf16>, %d = %e : tensor<4xi32>) -> tensor<512x512xf32> {
-    %c = nd.grouped_matmul %a, %b, %d {rhs_contract = 1} : (tensor<512x512xbf16>, tensor<4x512x512xbf16>, tensor<4xi32>) -> tensor<512x512xf32>
-    kernel.yield %c : tensor<512x512xf32>
-  }
-  func.return %r : tensor<512x512xf32>
-}
-
-// -----
-
-func.func @f(%x: tensor<512x512xbf16>, %w: tensor<4x512x512xbf16>, %e: tensor<4xi32>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: no sums in registers alone go over groups whose ends are data}}
   %r = kernel.fused @k matmul config<instruction = "direct"> (%a = %x : tensor<512x512xbf16>, %b = %w : tensor<4x512x512xbf16>, %d = %e : tensor<4xi32>) -> tensor<512x512xf32> {
     %c = nd.grouped_matmul %a, %b, %d {rhs_contract = 1} : (tensor<512x512xbf16>, tensor<4x512x512xbf16>, tensor<4xi32>) -> tensor<512x512xf32>

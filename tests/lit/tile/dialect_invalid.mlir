@@ -432,3 +432,12 @@ tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i
     %a = tile.load_index %x[%i] {most = 8 : i64} : !tile.view<64xf32>
   }
 }
+
+// -----
+
+tile.program @p(%x: !tile.view<8xi32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    // expected-error @below {{expected tiles of 1 row or more, found 0}}
+    %a, %b, %c = tile.find_segment %x[%i] {rows = 0 : i64, most = 64 : i64} : !tile.view<8xi32>
+  }
+}

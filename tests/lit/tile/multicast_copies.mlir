@@ -32,6 +32,34 @@ tile.program @product(%x: !tile.view<512x512xbf16>, %w: !tile.view<512x512xbf16>
 
 // -----
 
+// A group that tiles of a cluster are of together: which it is they find by the number of the cluster.
+// CHECK-LABEL: tile.program @grouped(
+// CHECK: tile.copy %x[%row, %k] -> %a {via = "tma"}
+// CHECK: tile.copy %w[%k, %n] symbols(%group : index) -> %b {{{.*}}, via = "tma", multicast = 0 : i64}
+// CHECK: tile.copy %w[%k, %n] symbols(%own : index) -> %c {{{.*}}, via = "tma"}
+
+tile.program @grouped(%x: !tile.view<512x512xbf16>, %w: !tile.view<5x512x512xbf16>, %e: !tile.view<4xi32>, %y: !tile.view<512x512xf32>) {results = 1 : i64} {
+  tile.for_tiles (%m, %n) extents [2304, 512] steps [128, 128] schedule "persistent" group 8 cluster [2, 1] {
+    %k = arith.constant 0 : index
+    %rows = arith.constant 256 : index
+    %half = arith.constant 128 : index
+    %number = arith.divui %m, %rows : index
+    %group, %first, %end = tile.find_segment %e[%number] {rows = 256 : i64, most = 512 : i64} : !tile.view<4xi32>
+    %within = arith.remui %m, %rows : index
+    %row = arith.addi %first, %within : index
+    %tile = arith.divui %m, %half : index
+    %own, %first_1, %end_1 = tile.find_segment %e[%tile] {rows = 128 : i64, most = 512 : i64} : !tile.view<4xi32>
+    %a = tile.alloc : !tile.buffer<128x64xbf16>
+    %b = tile.alloc : !tile.buffer<64x128xbf16>
+    %c = tile.alloc : !tile.buffer<64x128xbf16>
+    tile.copy %x[%row, %k] -> %a {via = "tma"} : !tile.view<512x512xbf16> -> !tile.buffer<128x64xbf16>
+    tile.copy %w[%k, %n] symbols(%group : index) -> %b {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>, via = "tma"} : !tile.view<5x512x512xbf16> -> !tile.buffer<64x128xbf16>
+    tile.copy %w[%k, %n] symbols(%own : index) -> %c {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>, via = "tma"} : !tile.view<5x512x512xbf16> -> !tile.buffer<64x128xbf16>
+  }
+}
+
+// -----
+
 // Left alone: no clusters.
 // CHECK-LABEL: tile.program @gating(
 // CHECK:     tile.copy

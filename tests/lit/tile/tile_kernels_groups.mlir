@@ -1,15 +1,11 @@
 // RUN: irc-opt %s -p tile-kernels --split-input-file | filecheck %s
 
-// Tiles of 64 rows: 300 // 64 of them, and one for each of 3 groups and for what no group has. A tile finds its group by a
-// binary search in the ends. It multiplies where it has rows of a group, and stores those.
+// Tiles of 64 rows: at most 300 // 64 of them, and one for each of 3 groups and for what no group has. A tile multiplies
+// where it has rows of a group, and stores those.
 // CHECK-LABEL: tile.program @rows_0
 // CHECK-NEXT:    tile.for_tiles (%[[I:.*]], %[[J:.*]]) extents [512, 96] steps [64, 32] {
 // CHECK:           %[[AT:.*]] = arith.divui %[[I]], %[[SIZE:.*]] : index
-// CHECK-COUNT-2:   tile.load_index %c[%{{.*}}] {most = 300 : i64} : !tile.view<3xi32>
-// CHECK:           %group = arith.select
-// CHECK-COUNT-2:   tile.load_index %c[%{{.*}}] {most = 300 : i64} : !tile.view<3xi32>
-// CHECK:           %end = arith.select
-// CHECK:           %first = arith.addi
+// CHECK-NEXT:      %group, %first, %end = tile.find_segment %c[%[[AT]]] {rows = 64 : i64, most = 300 : i64} : !tile.view<3xi32>
 // CHECK:           %[[HAS:.*]] = arith.cmpi slt, %first, %end : index
 // CHECK:           %[[STOP:.*]] = arith.select
 // CHECK:           scf.for %[[K:.*]] = %{{.*}} to %[[STOP]] step
@@ -18,6 +14,27 @@
 // CHECK:           tile.store %{{.*}}, %y[%first, %[[J]]] end %end {checked = array<i64: 0>, end_dim = 0 : i64}
 func.func @rows(%x: tensor<300x128xbf16>, %w: tensor<3x128x96xbf16>, %e: tensor<3xi32>) -> tensor<300x96xf32> {
   %y = kernel.fused @rows_0 matmul config<tile = {m = 64, n = 32, k = 64}> (%a = %x : tensor<300x128xbf16>, %b = %w : tensor<3x128x96xbf16>, %c = %e : tensor<3xi32>) -> tensor<300x96xf32> {
+    %0 = nd.grouped_matmul %a, %b, %c {rhs_contract = 1} : (tensor<300x128xbf16>, tensor<3x128x96xbf16>, tensor<3xi32>) -> tensor<300x96xf32>
+    kernel.yield %0 : tensor<300x96xf32>
+  }
+  func.return %y : tensor<300x96xf32>
+}
+
+// -----
+
+// Tiles of a cluster are of one group: its 128 rows are found together, and each has its own 64.
+// CHECK-LABEL: tile.program @rows_0
+// CHECK-NEXT:    tile.for_tiles (%[[I:.*]], %[[J:.*]]) extents [768, 96] steps [64, 32] cluster [2, 1] {
+// CHECK:           %[[SIZE:.*]] = arith.constant 128 : index
+// CHECK-NEXT:      %[[AT:.*]] = arith.divui %[[I]], %[[SIZE]] : index
+// CHECK-NEXT:      %group, %first, %end = tile.find_segment %c[%[[AT]]] {rows = 128 : i64, most = 300 : i64} : !tile.view<3xi32>
+// CHECK:           %[[HAS:.*]] = arith.cmpi slt, %first, %end : index
+// CHECK:           %[[WITHIN:.*]] = arith.remui %[[I]], %[[SIZE]] : index
+// CHECK-NEXT:      %[[ROW:.*]] = arith.addi %first, %[[WITHIN]] : index
+// CHECK:           tile.load %a[%[[ROW]], %{{.*}}]
+// CHECK:           tile.store %{{.*}}, %y[%[[ROW]], %[[J]]] end %end {checked = array<i64: 0>, end_dim = 0 : i64}
+func.func @rows(%x: tensor<300x128xbf16>, %w: tensor<3x128x96xbf16>, %e: tensor<3xi32>) -> tensor<300x96xf32> {
+  %y = kernel.fused @rows_0 matmul config<tile = {m = 64, n = 32, k = 64}, cluster = [2, 1]> (%a = %x : tensor<300x128xbf16>, %b = %w : tensor<3x128x96xbf16>, %c = %e : tensor<3xi32>) -> tensor<300x96xf32> {
     %0 = nd.grouped_matmul %a, %b, %c {rhs_contract = 1} : (tensor<300x128xbf16>, tensor<3x128x96xbf16>, tensor<3xi32>) -> tensor<300x96xf32>
     kernel.yield %0 : tensor<300x96xf32>
   }
