@@ -38,6 +38,20 @@ def dense(x: ir.Tensor, w: ir.Tensor, b: ir.Tensor, residual: ir.Tensor):
 
 
 @ir.kernel
+def scaled_matmul(x: ir.Tensor, w: ir.Tensor, sx: ir.Tensor, sw: ir.Tensor):
+    """Operands of f8 with scales in blocks: x `[M, G, 128]` with sx `[G, M]`, w `[B, 128, G, 128]` with sw `[B, G]`."""
+    (M, G, _), B = x.shape, w.shape[0]
+    out = ir.empty((M, B, 128), "bf16")
+    for b, m in ir.tiles(range(B), M):
+        acc = ir.zeros((m, 128))
+        for g in ir.tiles(range(G)):
+            scale = sx[g, m][:, None] * sw[b, g]
+            acc += ir.matmul(x[m, g, :], w[b, :, g, :].T, dtype="f32") * scale
+        out[m, b, :] = acc
+    return out
+
+
+@ir.kernel
 def batched_matmul(x: ir.Tensor, w: ir.Tensor):
     """A range is walked one by one: its index takes the axis away."""
     (B, M, K), N = x.shape, w.shape[2]

@@ -29,6 +29,7 @@ DIMS: Mapping[str, Mapping[str, int]] = {
     "resnet_block": {"N": 1, "H": 8, "W": 8},
     "rms_norm": {"M": 32},
     "rms_norm_backward": {"M": 32},
+    "scaled_product": {"M": 128, "N": 128, "K": 256},
     "separable_block": {"N": 1, "H": 8, "W": 8, "C": 16, "E": 32},
     "softmax": {"M": 32},
     "softmax_backward": {"M": 32},

@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.block_sums import block_sum
 from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import (
     instructions_of,
@@ -65,6 +66,8 @@ class Product:
     as what follows reduces rows and reads them again; else 1. precision: how f32 operands are multiplied, `default f32
     tf32 bf16`. is_grouped: whether they are in groups whose ends are data; blocks then go their own ways. has_rest:
     whether data cuts K, so that what is left of a step has a loop of its own, in which threads bring the operands.
+    block: elements of K of a block that is scaled before blocks are added up, 0 where none is; a step along K is one.
+    alike: neighboring columns whose blocks have one scale, 0 where there are no such groups.
     """
 
     count: int
@@ -106,6 +109,8 @@ class Product:
     precision: str = "default"
     is_grouped: bool = False
     has_rest: bool = False
+    block: int = 0
+    alike: int = 0
 
     def come_in_pairs(self, side: str, step: int) -> bool:
         """Whether tiles of `step` along a side, "m" or "n", are known to come in pairs."""
@@ -125,20 +130,22 @@ def product_of(kernel: FusedOp) -> Product:
     size."""
     cores = kernel.cores()
     op = cores[0]
-    size = size_of(op.results[0])
-    after = _after(kernel, cores)
+    blocks = block_sum(kernel)
+    size = size_of((blocks or op).results[0])
+    after = _after(kernel, cores if blocks is None else [blocks])
     epilogue = [o for o in after if any(size_of(r) >= size for r in o.results)]
     returned = [(o, v) for o in after for v in o.operands if isinstance(v, BlockArgument) and size_of(v) >= size]
     iteration, is_gathered = iteration_of(op), has_rows_of_taps(op)
     places = prod(dim.extent for i, dim in enumerate(iteration.dims) if dim.role == "m" and i not in rows_of(op))
     groups = iteration.extent("b") if is_grouped(op) else 1
+    count = 1 if blocks is None else iteration.extent("b")
     extents = {role: ceil_div(iteration.extent(role), groups if role == _cut(iteration) else 1) for role in "mnk"}
     return Product(
         count=len(cores),
-        batch=iteration.extent("b") * places,
+        batch=iteration.extent("b") // count * places,
         m=extents["m"] // max(places, 1),
         n=extents["n"],
-        k=extents["k"],
+        k=extents["k"] * count,
         lhs=multiplied(op, 0),
         rhs=multiplied(op, 1),
         result=element_of(op.results[0].type),
@@ -173,7 +180,19 @@ def product_of(kernel: FusedOp) -> Product:
         precision=_precision(op),
         is_grouped=is_grouped(op),
         has_rest=is_grouped(op) and _cut(iteration) == "k",
+        block=0 if blocks is None else extents["k"],
+        alike=0 if blocks is None else _alike(kernel, extents["n"]),
     )
+
+
+def _alike(kernel: FusedOp, columns: int) -> int:
+    """See `Product.alike`: what a reshape that makes columns of groups of them has in a group."""
+    merged = [shape_of(op.operands[0])[-1] for op in kernel.block.ops if is_view(op) and _ends_in(op, columns)]
+    return min((extent for extent in merged if extent not in (1, columns)), default=0)
+
+
+def _ends_in(op: Operation, columns: int) -> bool:
+    return shape_of(op.results[0])[-1:] == (columns,) and bool(shape_of(op.operands[0]))
 
 
 def _cut(iteration: Iteration) -> str | None:

@@ -90,7 +90,8 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     columns = _columns(product, shape)
     is_deep = instruction == "mma" and not (is_wide and shape.rows * columns >= _DEEP_TILE)
     least = max((k for _, _, k in mma_shapes(product, machine)), default=1) if instruction == "mma" else 1
-    chosen = TileSizes(m=shape.rows, n=columns, k=step_at_tap(product, 32 if is_deep else 16, least))
+    depth = product.block or step_at_tap(product, 32 if is_deep else 16, least)
+    chosen = TileSizes(m=shape.rows, n=columns, k=depth)
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):

@@ -15,6 +15,7 @@ from irc.configs.columns import fault_of_columns
 from irc.configs.product import operand_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
+    accumulators,
     can_split_mma,
     can_use_mma,
     can_use_wgmma,
@@ -149,6 +150,11 @@ class _Check:
         if config.tile["n"] < product.row:
             found = f"rows of {product.row} that are reduced and read again need a tile of as many columns"
             raise self._fail(f"{found}, found {config.tile['n']}")
+        if product.block and config.tile["k"] != product.block:
+            found = f"a step along K is a block of {product.block} elements, which are scaled together"
+            raise self._fail(f"{found}, found k = {config.tile['k']}", f"k = {product.block}")
+        if product.block and config.instruction in ("direct", "columns"):
+            raise self._fail(f"no sums in registers alone have blocks of K, found {config.instruction}")
         if config.instruction == "direct" and product.is_grouped:
             raise self._fail("no sums in registers alone go over groups whose ends are data", 'use instruction = "fma"')
         if config.instruction == "wgmma":
@@ -269,7 +275,7 @@ class _Check:
         threads = self._machine.warp_size * (config.warps or 1)
         words = max(1, product.result.size // 4)
         operands = wgmma_operands(product) if config.instruction == "wgmma" else None
-        sums = 1 if operands is None else operands.sums
+        sums = 1 if operands is None else accumulators(product, operands)
         elements = tile["m"] * tile["n"]
         if config.instruction == "columns":
             elements = product.m * tile["n"] * tile["k"]

@@ -102,7 +102,9 @@ def _product(product: Product) -> ConfigAttr:
         rows = ceil_div(rows, 2)
     return ConfigAttr.of(
         tile=TileSizes(
-            m=_even(product.m, rows), n=max(_even(product.n, columns), product.row), k=_depth(product.k, product.run)
+            m=_even(product.m, rows),
+            n=max(_even(product.n, columns), product.row),
+            k=product.block or _depth(product.k, product.run),
         ),
         stages=1,
         schedule="grid",

@@ -14,7 +14,7 @@ from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
 from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
-from irc.configs.product_instructions import best_instruction, wgmma_operands
+from irc.configs.product_instructions import accumulators, best_instruction, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
@@ -51,7 +51,7 @@ def choose_product(
 
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     operands = wgmma_operands(product)
-    sums, parts = (1, 1) if operands is None else (operands.sums, operands.parts)
+    sums, parts = (1, 1) if operands is None else (accumulators(product, operands), operands.parts)
     if given.tile or given.warps:
         given = given.completed(ConfigAttr.of(schedule="persistent"))
     if given.tile:
@@ -96,6 +96,8 @@ def _exchanged(product: Product, tile: TileSizes, schedule: str) -> int:
 def _depth(product: Product, side: str) -> int:
     """Elements of a step along K: rows of half the widest swizzle of what a left operand is computed from, as more
     stages hide more of their arrival; rows of the whole one where nothing is. A step is inside of one group."""
+    if product.block:
+        return product.block
     made, depth = product.made(side), STEP_BYTES // product.lhs.size
     if made is None:
         return step_at_tap(product, depth, MIN_DEPTH_BYTES // product.lhs.size)
@@ -107,6 +109,8 @@ def _has_room_for_steps(product: Product, side: str, depth: int, split: int) -> 
     """Whether steps may be deeper: of operands that are copied, or made of bytes, two steps of them in one group, or at
     one tap of a window."""
     made = product.made(side)
+    if product.block:
+        return False
     if product.taps and (product.run or product.k // split) % (2 * depth):
         return False
     return product.is_copied if made is None else made.loaded < product.lhs.size and made.group % (2 * depth) == 0

@@ -70,6 +70,11 @@ def wgmma_operands(product: Product) -> OperandType | None:
     return found if found is not None and found.accumulator == product.result.name else None
 
 
+def accumulators(product: Product, operands: OperandType) -> int:
+    """Accumulators of a tile by wgmma: a step that is summed from zero has one beside that of all steps."""
+    return max(operands.sums, 2 if product.block else 1)
+
+
 def can_use_wgmma(product: Product, machine: Target) -> bool:
     """Whether warp-group products can compute this: operands of a type that they have, with its accumulator. Those of
     16 bits have to be loaded by tensor maps."""

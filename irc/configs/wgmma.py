@@ -118,13 +118,16 @@ def _blockings(product: Product, side: str, sums: int, given: ConfigAttr) -> Ite
 
 
 def _columns(product: Product) -> list[int]:
-    """Extents of a product's tile along N: a short N at once, else more than a few columns."""
+    """Extents of a product's tile along N: a short N at once, else more than a few columns. Those of one scale are
+    best: a thread has one number then in place of one for each of its columns."""
     if product.n <= COLUMNS:
         return [max(MIN_COLUMNS, power_of_two(product.n))]
     widest = WGMMA_COLUMNS // product.count
     step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
     found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
-    return [n for n in found if n >= product.row]
+    fitting = [n for n in found if n >= product.row]
+    alike = [n for n in fitting if product.alike and product.alike % n == 0]
+    return alike or fitting
 
 
 def _fits(product: Product, blocking: Blocking, sums: int) -> bool:

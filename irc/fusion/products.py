@@ -6,12 +6,14 @@ from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.block_sums import is_block_sum
 from irc.analysis.op_classes import (
     cost_of,
     is_cast,
     is_contraction,
     is_elementwise,
     is_grouped,
+    is_permutation,
     is_product,
     is_splittable,
     is_transpose,
@@ -133,12 +135,42 @@ def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
     if _is_in_groups(graph, cluster):
         return []
+    if _absorb_block_sum(graph, cluster):
+        return []
     compared = _grow_rows(graph, cluster)
     for i in _reductions(graph, cluster):
         _absorb_reduction(graph, i, cluster)
     grow_forward(graph, cluster, lambda i: _accept_after_reduction(graph, i, cluster))
     grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
     return compared
+
+
+def _absorb_block_sum(graph: FusionGraph, cluster: Cluster) -> bool:
+    """Where the batch is blocks of K, whose products are scaled and added up: takes the sum, what scales need that are
+    smaller, and the elementwise work behind the sum. Gives whether there is such a sum."""
+    products = [i for i in bits(cluster.members) if is_contraction(graph.ops[i])]
+    sums = [i for i in _reductions(graph, cluster) if is_block_sum(graph.ops[i], graph.ops[products[0]])]
+    if len(products) != 1 or len(sums) != 1:
+        return False
+    (i,) = sums
+    edges = edges_into(graph, i, cluster)
+    outer = {edge.user for member in bits(cluster.members) for edge in graph.outer_users(member)}
+    is_stored = any(member in graph.escaping for member in bits(cluster.members)) or outer != {i}
+    if is_stored or not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):
+        return False
+    (block,) = reduced_axes(graph.ops[i])
+    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis != block)
+    cluster.reduced.add(i)
+    grow_forward(graph, cluster, lambda j: _accept_after_reduction(graph, j, cluster))
+    absorb_producers(graph, cluster, lambda j: _is_small(graph, j, cluster), _epilogue(graph, cluster))
+    grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
+    return True
+
+
+def _is_small(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+    """Whether the op computes or permutes fewer elements than the products have."""
+    op = graph.ops[i]
+    return (is_elementwise(op) or is_permutation(op)) and size_of(op.results[0]) < prod(cluster.domain)
 
 
 def _is_in_groups(graph: FusionGraph, cluster: Cluster) -> bool:

@@ -15,6 +15,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import StringAttr, bf16
 from xdsl.ir import Block, Region, SSAValue
 
+from irc.analysis.block_sums import is_block_sum
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
@@ -27,7 +28,7 @@ from irc.tiling.domains import Bindings, Space
 from irc.tiling.grouped_products import Groups
 from irc.tiling.groups import Result
 from irc.tiling.index_maps import Dim, Div, Lin, atoms, lin_of, new_dim
-from irc.tiling.nodes import Cast, Choose, Constant, Dot, Load, Node, Test
+from irc.tiling.nodes import Cast, Choose, Constant, Dot, Joined, Load, Node, Reduced, Test
 from irc.tiling.program import INDEX, Axis, Program
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import is_unsigned
@@ -90,9 +91,11 @@ class MatmulPlan:
     """Whether sums are in registers alone: a tile has columns of several groups then."""
     groups: Groups | None = None
     """Those that data cuts, if there are some."""
+    blocks: Reduced | None = None
+    """The sum over blocks of K of what is computed from the product of each, if it is one."""
 
     @staticmethod
-    def of(program: Program, dots: list[Dot], own: Space, *, is_direct: bool) -> MatmulPlan:
+    def of(program: Program, dots: list[Dot], nodes: Sequence[Node], own: Space, *, is_direct: bool) -> MatmulPlan:
         m: Space = []
         n: Space = []
         for dot in dots:
@@ -101,7 +104,9 @@ class MatmulPlan:
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)
         batch = [d for d in own if d not in m and d not in n]
-        plan = MatmulPlan(dots, batch, m, n, is_direct=is_direct, groups=Groups.of(program, dots))
+        sums = (node for node in nodes if isinstance(node, Reduced) and is_block_sum(node.op, dots[0].op))
+        blocks = next(sums, None) if len(dots) == 1 else None
+        plan = MatmulPlan(dots, batch, m, n, is_direct=is_direct, groups=Groups.of(program, dots), blocks=blocks)
         for dot in dots:
             plan._add_k(program, dot)
         return plan
@@ -109,6 +114,8 @@ class MatmulPlan:
     def _add_k(self, program: Program, dot: Dot) -> None:
         """Products with contracted dimensions of the same extents share them, and with them their loop."""
         own = Contracted.of(dot)
+        if self.blocks is not None:
+            own = Contracted([*self.blocks.dims, *own.dims], list(self.blocks.dims), own.along)
         for each in self.ks:
             if [d.extent for d in each.dims] == [d.extent for d in own.dims]:
                 for dim, known in zip(own.dims, each.dims, strict=True):
@@ -196,7 +203,11 @@ def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], c
         if plan.is_direct:
             accumulate_directly(program, stage, {d: _factors(program, d, each.along[0]) for d in dots}, each.along[0])
             continue
-        _accumulate(program, stage, dots, each, matmul_depth(each.extent, config.tile), config.swap_ab, limits)
+        step = matmul_depth(each.extent, config.tile)
+        if plan.blocks is not None:
+            _add_blocks(program, stage, plan.blocks, dots[0], each, step, config.swap_ab)
+            continue
+        _accumulate(program, stage, dots, each, step, config.swap_ab, limits)
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
@@ -235,6 +246,24 @@ def _accumulate(
         stage.computed[dot] = value
 
 
+def _add_blocks(
+    program: Program,
+    stage: ReduceStage,
+    blocks: Reduced,
+    dot: Dot,
+    contracted: Contracted,
+    step: int,
+    transposed: bool,
+) -> None:
+    """One loop over the blocks of K: what is computed from the product of each is added up."""
+    if step != contracted.along[0].extent:
+        found = f"blocks of {contracted.along[0].extent} elements of K are scaled, and a step has {step}"
+        raise IrcError(found, blocks.location, f"k = {contracted.along[0].extent} in the tile of its #kernel.config")
+    start = stage.splat(0, blocks.type, stage.shape, blocks.location)
+    loop = _Loop(program, stage, [dot], contracted, step, transposed, None, blocks)
+    (stage.computed[blocks],) = loop.add(stage.index(0), stage.index(contracted.end(step)), [start])
+
+
 def last_step(dot: Dot, step: int) -> int:
     """Elements of a step of the loop over what is left of a step, where K ends anywhere: those of one matrix
     instruction. Threads bring them, and hold few."""
@@ -253,6 +282,8 @@ class _Loop:
     step: int
     transposed: bool
     steps: Steps | None
+    blocks: Reduced | None = None
+    """What adds up the results of the steps, where each is of a block of K by itself."""
 
     def add(self, begin: SSAValue, end: SSAValue, sums: Sequence[SSAValue], *, has_end: bool = False) -> list[SSAValue]:
         """From where to where; adds to what is summed so far. has_end: whether a step may go beyond the end."""
@@ -269,12 +300,28 @@ class _Loop:
             sides = (kernel, dot.lhs) if self.transposed else (dot.lhs, kernel)
             lhs, rhs = (dot_operand(program, node, contracted.along[0], self.step, precision) for node in sides)
             a, b = left.tile(lhs, left.shape), right.tile(rhs, right.shape)
+            if self.blocks is not None:
+                results.append(self._add_block(block, scalars, dot, a, b))
+                continue
             results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
         left.insert(scf.YieldOp(*results), program.op.location)
         loop = scf.ForOp(begin, end, self.stage.index(self.step), sums, Region(block))
         loop.location = self.dots[0].location
         self.stage.block.add_op(loop)
         return list(loop.results)
+
+    def _add_block(
+        self, block: Block, scalars: dict[Dim, SSAValue], dot: Dot, lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        """The sum so far, and what is computed from the product of a block."""
+        blocks = self.blocks
+        assert blocks is not None
+        inner = ReduceStage(self.program, block, self.stage.axes, scalars)
+        zero = inner.splat(0, dot.type, inner.shape, dot.location)
+        inner.computed[dot] = inner.insert(dot_of(dot, lhs, rhs, zero), dot.location)
+        before = replace(blocks)
+        inner.computed[before] = block.args[1]
+        return inner.tile(Joined(blocks.source, blocks.location, "sum", (before, blocks.input)), inner.shape)
 
 
 def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:

@@ -17,8 +17,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError
-from irc.support.integers import round_up
-from irc.tiling.index_maps import Dim, Lin, Sym, affine, bounds
+from irc.support.integers import ceil_div, round_up
+from irc.tiling.index_maps import Dim, Div, Lin, Sym, affine, bounds, constant, lin_of, new_dim
 from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
 from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.program import INDEX, Axis, Program, Shape
@@ -49,6 +49,8 @@ class Stage:
         self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        self._quotients: dict[Div, Dim] = {}
+        """What is one number for all of the tile: its axis divided by a multiple of what the tile has of it."""
         self._own: dict[int, SSAValue] = {}
         """For each axis with an end, a tile of index with its positions, beyond the dimension where they are behind
         that."""
@@ -143,6 +145,8 @@ class Stage:
         shape) of an access to the operand."""
         operand = self.program.domains.operands[argument]
         lins = operand.view_coords(self.program.domains.bindings, tuple(coords))
+        if not is_store:
+            lins = tuple(self._of_tile(lin) for lin in lins)
         symbols: dict[Dim | Sym, SSAValue] = {}
         used: set[int] = set()
 
@@ -168,6 +172,30 @@ class Stage:
         shape = tuple(a.extent if i in used else 1 for i, a in enumerate(self.axes))
         map = AffineMap(len(self.axes), len(symbols), results)
         return map, list(symbols.values()), checked, frozenset(used), shape
+
+    def _of_tile(self, lin: Lin) -> Lin:
+        """The expression with dimensions of their own for quotients that are the same in all of the tile."""
+        total = constant(lin.const)
+        for atom, factor in lin.terms:
+            quotient = self._quotient(atom) if isinstance(atom, Div) else None
+            total = total + (Lin(((atom, 1),), 0) if quotient is None else lin_of(quotient)) * factor
+        return total
+
+    def _quotient(self, div: Div) -> Dim | None:
+        """See `_quotients`; None of what differs in a tile. Tiles of the loop over tiles begin at multiples of their
+        extents."""
+        if div in self._quotients:
+            return self._quotients[div]
+        axis = next((a for a in self.axes if a.dim is not None and div.value == lin_of(a.dim)), None)
+        if axis is None or axis.dim is None or axis.end is not None or div.by % axis.extent or axis.extent == 1:
+            return None
+        loop = axis.offset.owner.parent_op() if isinstance(axis.offset.owner, Block) else None
+        if not isinstance(loop, tile.ForTilesOp):
+            return None
+        by = self.index(div.by)
+        dim = self._quotients[div] = new_dim(ceil_div(axis.dim.extent, div.by))
+        self.scalars = {**self.scalars, dim: self.insert(arith.DivUIOp(axis.offset, by), self.program.op.location)}
+        return dim
 
     def load(self, node: Load, outside: float | int = 0) -> SSAValue:
         home = self.home(self.program.dims(node))

@@ -32,7 +32,7 @@ def wide(x: Array) -> Array:
     return np.asarray(x).astype(np.float64)
 
 
-BF16 = ml_dtypes.bfloat16
+BF16, F8 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
 
 
 def _softmax(x: Array) -> Array:
@@ -72,6 +72,10 @@ def _cross_entropy(x: Array, labels: Array) -> Array:
     return -np.log(_softmax(x))[np.arange(len(x)), labels]
 
 
+def _scaled_matmul(x: Array, w: Array, sx: Array, sw: Array) -> Array:
+    return np.einsum("mgk,bngk,gm,bg->mbn", wide(x), wide(w), sx, sw)
+
+
 def _attention(q: Array, k: Array, v: Array, causal: bool = True) -> Array:
     scores = wide(q) @ wide(k).transpose(0, 2, 1) * q.shape[-1] ** -0.5
     if causal:
@@ -96,6 +100,16 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         "dense",
         [drawn(70, 64, dtype=BF16), drawn(64, 96, dtype=BF16), drawn(96, dtype=BF16), drawn(70, 96, dtype=BF16)],
         lambda x, w, b, r: _gelu(wide(x) @ wide(w) + wide(b)) + wide(r),
+    ),
+    "scaled_matmul": (
+        "scaled_matmul",
+        [
+            drawn(100, 2, 128, dtype=F8),
+            drawn(2, 128, 2, 128, dtype=F8),
+            drawn(2, 100),
+            drawn(2, 2),
+        ],
+        _scaled_matmul,
     ),
     "batched_matmul": (
         "batched_matmul",

@@ -53,6 +53,18 @@ def test_one_kernel(name: str) -> None:
     assert len(anchors(compiled(name))) == 1
 
 
+def test_a_product_with_scales_in_blocks_is_one_kernel_of_multiply_adds() -> None:
+    """A multiply-add for each accumulator and step: 64 of a thread, and the scale of a row times that of columns."""
+    artifact = compiled("scaled_product", K=2048)
+    (kernel,) = artifact.manifest["kernels"]
+    assert (kernel["anchor"], kernel["spills"], kernel["config"]["instruction"]) == ("matmul", 0, "wgmma")
+    counts = opcodes(artifact.kernels[0].cubin)
+    accumulators = kernel["config"]["tile"]["m"] * kernel["config"]["tile"]["n"] // (32 * kernel["config"]["warps"])
+    assert uses(counts, "QGMMA")
+    assert counts["FFMA"] == accumulators
+    assert counts["FMUL"] <= 4
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_100a"])
 def test_other_architectures_multiply_with_mma(arch: str) -> None:
     artifact = compile_artifact(FOLDER / "gating.irc", arch=arch, dims={"M": 256, "N": 256, "K": 256})

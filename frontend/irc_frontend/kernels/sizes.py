@@ -214,9 +214,11 @@ def _is_loadable(access: Access) -> bool:
 
 
 def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
-    """Products that feed each other, in rows of a block."""
+    """Products that feed each other, or whose columns are whole extents, in rows of a block. Where none feeds another,
+    there are as many stages as there is room for."""
     elements = {each.element for each in facts.products}
-    narrow = elements <= {"f16", "bf16"}
+    is_loaded = all(access is not None for each in facts.products for access in each.loads)
+    narrow = elements <= {"f16", "bf16"} or (is_loaded and elements <= {"f8e4m3", "f8e5m2"})
     loadable = all(access is None or _is_loadable(access) for each in facts.products for access in each.loads)
     instruction = given.instruction or (
         "wgmma" if narrow and machine.has_wgmma and loadable else "mma" if narrow else "fma"
@@ -237,7 +239,7 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     config = ConfigAttr.of(
         instruction=instruction,
         warps=warps,
-        stages=2 if instruction == "wgmma" else 1,
+        stages=1 if instruction != "wgmma" else None if is_loaded else 2,
         schedule="persistent" if instruction == "wgmma" else "grid",
     )
     return Choice(sizes, config)

@@ -17,7 +17,7 @@ from irc.analysis.product_problem import product_of
 from irc.configs.alone import tuned_config
 from irc.configs.candidates import legal_config
 from irc.configs.check import check_config
-from irc.configs.product_instructions import wgmma_operands
+from irc.configs.product_instructions import accumulators, wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.ir.passes import Pass
@@ -74,7 +74,7 @@ def _explain(kernel: FusedOp, machine: Target) -> str:
     assert config is not None
     if operands is None or config.instruction != "wgmma":
         return f"{sizes}: by {config.instruction}, whose tiles no model of cycles chooses\n"
-    return f"{sizes}\n" + explain_plans(product, machine, sums=operands.sums, parts=operands.parts)
+    return f"{sizes}\n" + explain_plans(product, machine, sums=accumulators(product, operands), parts=operands.parts)
 
 
 def _check_supported(module: ModuleOp) -> None:

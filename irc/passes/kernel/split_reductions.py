@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from irc.analysis.block_sums import block_sum
 from irc.analysis.cascades import cascade_in
 from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import is_position, is_reduction, is_splittable, reduced_axes, shape_of
@@ -98,7 +99,8 @@ def _product_stage(parts: int, columns_last: bool, op: Operation, insert: Callab
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
     """Reductions of an epilogue: M and N are cut into the tiles of the product."""
-    reductions = [op for op in kernel.block.ops if is_splittable(op)]
+    blocks = block_sum(kernel)
+    reductions = [op for op in kernel.block.ops if is_splittable(op) and op is not blocks]
     if not reductions:
         return {}
     tile = None if kernel.config is None else kernel.config.tile

@@ -465,3 +465,16 @@ func.func @f(%x: tensor<512x512xbf16>, %w: tensor<4x512x512xbf16>, %e: tensor<4x
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4x64x128xf8E4M3FN>, %w: tensor<4x64x128xf8E4M3FN>) -> tensor<64x64xf32> {
+  // expected-error @below {{kernel k: a step along K is a block of 128 elements, which are scaled together, found k = 64}}
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 64}> (%a = %x : tensor<4x64x128xf8E4M3FN>, %b = %w : tensor<4x64x128xf8E4M3FN>) -> tensor<64x64xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<4x64x128xf8E4M3FN>, tensor<4x64x128xf8E4M3FN>) -> tensor<4x64x64xf32>
+    %d = nd.relu %c : tensor<4x64x64xf32>
+    %e = nd.sum %d {axes = [0]} : tensor<4x64x64xf32> -> tensor<64x64xf32>
+    kernel.yield %e : tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}
