@@ -101,7 +101,17 @@ class _Lowering:
         access = self._shapes.ended(op, axes, access)
         checked = {*op.checked_dims, *self._shapes.padded_dims(op.access_map, shape_of(op.tile))}
         end = None if op.own_end is None else (axes[op.own_end[0]], op.own_end[1])
-        at(tile.StoreOp.of(value, op.view, offsets, symbols=op.symbols, map=access, checked=sorted(checked), end=end))
+        store = tile.StoreOp.of(
+            value,
+            op.view,
+            offsets,
+            symbols=op.symbols,
+            map=access,
+            checked=sorted(checked),
+            end=end,
+            add=op.add is not None,
+        )
+        at(store)
         self._old.append(op)
 
     def _loop(self, op: scf.ForOp) -> None:

@@ -49,6 +49,8 @@ class Stage:
         self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        self.has_quotients = False
+        """Whether loads take quotients that are the same in all of a tile as scalars."""
         self._quotients: dict[Div, Dim] = {}
         """What is one number for all of the tile: its axis divided by a multiple of what the tile has of it."""
         self._own: dict[int, SSAValue] = {}
@@ -145,7 +147,7 @@ class Stage:
         shape) of an access to the operand."""
         operand = self.program.domains.operands[argument]
         lins = operand.view_coords(self.program.domains.bindings, tuple(coords))
-        if not is_store:
+        if self.has_quotients and not is_store:
             lins = tuple(self._of_tile(lin) for lin in lins)
         symbols: dict[Dim | Sym, SSAValue] = {}
         used: set[int] = set()

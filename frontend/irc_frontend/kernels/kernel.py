@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from irc_frontend.kernels.gradients import Recorded
     from irc_frontend.kernels.recording import Recorder
 
-__all__ = ["Kernel", "addmm", "empty", "empty_like", "kernel"]
+__all__ = ["Kernel", "addmm", "atomic_add", "empty", "empty_like", "kernel"]
 
 _made: WeakSet[Kernel] = WeakSet()
 _followers: list[Callable[[Kernel], None]] = []
@@ -224,3 +224,13 @@ def addmm(c: Like, a: Like, b: Like) -> Tensor:
     """c + a @ b, as torch has it: the product is summed in the element type of `c`, f32 for operands of 16 bits."""
     total = Tensor.of(node_of(c))
     return total + Tensor.of(matmul(node_of(a), node_of(b), total.element))
+
+
+def atomic_add(out: Tensor, index: Any, value: Like) -> None:
+    """Adds a tile to an array that `empty` made, at an index as `out[index] = value` has it. Tiles of several blocks
+    may be added to one place, in any order: sums of f32, which differ in their last bits from run to run. The array is
+    0 before."""
+    trace = open_trace()
+    if trace is None:
+        raise fail("tiles are added to an array in a loop over tiles", "for m, n in tiles(M, N): atomic_add(...)")
+    trace.store(out, index, value, add=True)

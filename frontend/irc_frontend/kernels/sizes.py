@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES
 from irc.analysis.product_problem import Product as ProductProblem
 from irc.configs.product import choose_product
 from irc.dialects.kernel import ConfigAttr, TileSizes
@@ -39,6 +40,8 @@ MIN_RUN = 32
 
 MAX_ELEMENTS_PER_THREAD = 32
 """That a thread holds of a tile before a block has more warps than `MAX_WARPS`."""
+
+ACCUMULATOR_BYTES = 4
 
 ACCUMULATED = 256
 """Columns of accumulators of 64 rows that the threads of a warp group hold: 128 registers of each."""
@@ -215,7 +218,7 @@ def _is_loadable(access: Access) -> bool:
 
 def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     """Products that feed each other, or whose columns are whole extents, in rows of a block. Where none feeds another,
-    there are as many stages as there is room for."""
+    there are as many stages as there is room for beside what leaves through shared memory."""
     elements = {each.element for each in facts.products}
     is_loaded = all(access is not None for each in facts.products for access in each.loads)
     narrow = elements <= {"f16", "bf16"} or (is_loaded and elements <= {"f8e4m3", "f8e5m2"})
@@ -233,16 +236,40 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
                 step = 128 if whole + 128 <= ACCUMULATED and dim.extent > 64 else 64
         else:
             step = 64 if instruction == "mma" else 32
-        sizes[dim.name] = min(step, max(_rounded(dim.extent), 64 if instruction == "wgmma" else 16))
+        least = 64 if instruction == "wgmma" else 16
+        sizes[dim.name] = _given(given, dim.name) or min(step, max(_rounded(dim.extent), least))
     tall = max((sizes[dim.name] for dim in rows), default=64)
     warps = {"wgmma": max(tall // 64, 1) * 4, "mma": 4, "fma": 4}[instruction]
     config = ConfigAttr.of(
         instruction=instruction,
         warps=warps,
-        stages=1 if instruction != "wgmma" else None if is_loaded else 2,
+        stages=1 if instruction != "wgmma" else _stages(facts, sizes, machine) if is_loaded else 2,
         schedule="persistent" if instruction == "wgmma" else "grid",
     )
     return Choice(sizes, config)
+
+
+def _stages(facts: Facts, sizes: Mapping[str, int], machine: Target) -> int:
+    """Of what products that do not feed each other load, beside a tile of results."""
+    step = sum(
+        elements_of(load, sizes) * element_named(each.element).size
+        for each in facts.products
+        for load in each.loads
+        if load is not None
+    )
+    stored = max(sum(sums_of(facts, sizes)), 1) * ACCUMULATOR_BYTES
+    return max(1, min(MAX_STAGES, (machine.shared_memory - EPILOGUE_BYTES - stored) // max(step, 1)))
+
+
+def sums_of(facts: Facts, sizes: Mapping[str, int]) -> list[int]:
+    """Elements of the accumulators of each product."""
+    found: list[int] = []
+    for product in facts.products:
+        rows, columns = product.lhs[0], product.rhs[1]
+        tall = product.shape[0] if rows is None else sizes[rows.name]
+        wide = product.shape[1] if columns is None else sizes[columns.name]
+        found.append(tall * wide)
+    return found
 
 
 def _row_dims(facts: Facts) -> list[Dim]:

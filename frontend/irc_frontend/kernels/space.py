@@ -19,7 +19,7 @@ from irc.support.integers import ceil_div
 from irc_frontend.kernels.access import Access
 from irc_frontend.kernels.facts import Facts
 from irc_frontend.kernels.loops import Choice
-from irc_frontend.kernels.sizes import check, choices, choose, elements_of, one_product
+from irc_frontend.kernels.sizes import check, choices, choose, elements_of, one_product, sums_of
 
 LARGEST = 1024
 """Elements of a tile along one loop, at most."""
@@ -121,7 +121,7 @@ class NestSpace(ConfigSpace):
         if facts.products:
             step = sum(_bytes(load, sizes) for product in facts.products for load in product.loads if load is not None)
             shared, flying = (config.stages or 1) * step, max(1, (config.stages or 1) - 1) * step
-            words = max((_sums(facts, sizes)), default=0) // (machine.warp_size * warps)
+            words = max(sums_of(facts, sizes), default=0) // (machine.warp_size * warps)
         else:
             shared, flying = REDUCTION_BYTES, min(loaded, threads * THREAD_BYTES)
             words = loaded // WORD // threads
@@ -129,17 +129,6 @@ class NestSpace(ConfigSpace):
         if by_wgmma:
             registers = launched_registers(machine, warps, config.occupancy or 1)
         return Footprint(tiles, threads, registers, shared, flying, tiles * steps * loaded)
-
-
-def _sums(facts: Facts, sizes: Mapping[str, int]) -> list[int]:
-    """Elements of the accumulators of each product."""
-    found: list[int] = []
-    for product in facts.products:
-        rows, columns = product.lhs[0], product.rhs[1]
-        tall = product.shape[0] if rows is None else sizes[rows.name]
-        wide = product.shape[1] if columns is None else sizes[columns.name]
-        found.append(tall * wide)
-    return found
 
 
 def _nbytes(access: Access) -> int:

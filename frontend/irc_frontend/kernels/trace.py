@@ -20,6 +20,7 @@ from irc.dialects.kernel import ConfigAttr
 from irc.dialects.nd import tensor
 from irc.dialects.nd.declared import relax
 from irc.ir.dtypes import element_named
+from irc.ir.properties import numbers
 from irc_frontend.build import build_op
 from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
 from irc_frontend.kernels.access import Access, access_of, turned
@@ -70,6 +71,7 @@ class Trace:
         self.facts = Facts()
         self._views: dict[Node, SSAValue] = {}
         self._written: dict[Node, tuple[Tensor, SSAValue]] = {}
+        self._added_to: set[Node] = set()
         self._frames: list[Frame] = []
         self._symbols: list[tuple[SSAValue, int]] = []
         self._values: dict[Node, tuple[SSAValue, int]] = {}
@@ -187,6 +189,8 @@ class Trace:
             argument.name_hint = value.name_hint
             value.replace_all_uses_with(argument)
         program.body.block.add_op(self._tiles)
+        if sums := [len(self._views) + at for at, node in enumerate(self._written) if node in self._added_to]:
+            program.sums = numbers(sums)
         return Launched(program, [*self._views], [each for each, _ in self._written.values()], self.facts)
 
     # Indices
@@ -294,8 +298,8 @@ class Trace:
             axes[axis] = self.ragged.axes_of(node)[0]
         return tuple(axes)
 
-    def store(self, array: Tensor, key: Any, value: Any) -> None:
-        """Writes a tile to an array at an index."""
+    def store(self, array: Tensor, key: Any, value: Any, *, add: bool = False) -> None:
+        """Writes a tile to an array at an index, or adds it to what other tiles have added there."""
         if array.node.op != EMPTY:
             raise fail("a kernel writes arrays that `empty` or `empty_like` made in it", "copy what is to be changed")
         access = access_of(array.node, key, self._ranges)
@@ -303,6 +307,12 @@ class Trace:
         if access.gathers:
             raise fail("a tile is not stored at places that are computed", "two blocks could write one element")
         tile_node = stored(value, array, access)
+        if add and array.node.element != "f32":
+            raise fail(f"tiles are added to arrays of f32, found {array.node.element}", 'empty(shape, "f32")')
+        if array.node in self._written and add != (array.node in self._added_to):
+            raise fail("an array is written in one way", "all of its tiles are stored, or all are added to it")
+        if add:
+            self._added_to.add(array.node)
         if array.node not in self._written:
             self._written[array.node] = array, self._new_view(array.node)
         elif self._written[array.node][0] is not array:
@@ -314,6 +324,7 @@ class Trace:
             symbols=[self._symbols[number][0] for number in access.given],
             map=access.map,
             checked=access.checked,
+            add=add,
             location=location_here(),
         )
         self._frames[-1].block.add_op(op)
