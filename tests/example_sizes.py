@@ -16,6 +16,7 @@ DIMS: Mapping[str, Mapping[str, int]] = {
     "gelu_chain": {"M": 64, "N": 128},
     "heads": {"B": 1},
     "image": {"N": 2, "H": 24, "W": 40},
+    "int4_product": {"M": 16, "N": 64, "K": 256},
     "layer_norm": {"M": 32},
     "layer_norm_backward": {"M": 32},
     "mixed_precision": {"M": 64, "N": 64, "K": 128},

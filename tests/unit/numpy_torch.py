@@ -109,6 +109,12 @@ class Tensor:
     def __and__(self, other: Any) -> Tensor:
         return Tensor(self.value & _value(other))
 
+    def __lshift__(self, other: int) -> Tensor:
+        return Tensor(self.value << other)
+
+    def __rshift__(self, other: int) -> Tensor:
+        return Tensor(self.value >> other)
+
     def __matmul__(self, other: Tensor) -> Tensor:
         return Tensor(self.value @ other.value)
 
@@ -323,8 +329,8 @@ class Torch:
         return Tensor(np.logaddexp.reduce(x.value, axis=axis))
 
     @staticmethod
-    def cat(tensors: list[Tensor]) -> Tensor:
-        return Tensor(np.concatenate([each.value for each in tensors]))
+    def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
+        return Tensor(np.concatenate([each.value for each in tensors], dim))
 
     @staticmethod
     def stack(tensors: list[Tensor]) -> Tensor:
