@@ -106,11 +106,22 @@ class _Raising:
                 access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
                 shape = op.view_type.get_shape()
                 self.arrays[op.view] = stored(access, self._tile(op.tile), self.arrays[op.view], shape, at)
+            case tile.StoreOp() if op.end is None:
+                self._added(op, at)
             case nd.NdOp():
                 results = apply(op, [self._tile(each) for each in op.operands], at)
                 self.tiles.update(zip(op.results, results, strict=True))
             case _:
                 raise refuse(op, op.name)
+
+    def _added(self, op: tile.StoreOp, at: Inserter) -> None:
+        """What is added to an array: whole tiles are added once, each at its place."""
+        access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
+        used = {loop for expr in access.exprs for loop in expr.used_dims()}
+        if not used.issuperset(self.counts):
+            raise refuse(op, "a sum of the tiles of several iterations")
+        before, made = self.arrays[op.view], stored(access, self._tile(op.tile), None, op.view_type.get_shape(), at)
+        self.arrays[op.view] = made if before is None else at.value(nd.AddOp(before, made))
 
     def _array(self, view: SSAValue) -> SSAValue:
         found = self.arrays[view]

@@ -56,6 +56,34 @@ def test_gates_are_right(load: Any, name: str) -> None:
     assert np.abs(found - expected).max() < 2e-2 * np.abs(expected).max()
 
 
+def test_a_product_that_adds_tiles_has_its_gradients(load: Any) -> None:
+    stationary = load("rungs").stationary
+    x, w, g = (np.random.default_rng(n).standard_normal((40, 40), dtype=np.float32) for n in range(3))
+
+    def weighted(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+        return (stationary(x, w) * g).sum()
+
+    with ir.target("cpu"):
+        dx, dw = ir.grad(weighted, (0, 1))(x, w)
+        assert np.abs(np.asarray(dx) - g @ w.T).max() < 1e-4
+        assert np.abs(np.asarray(dw) - x.T @ g).max() < 1e-4
+
+
+def test_tiles_of_several_iterations_that_are_added_have_no_gradient() -> None:
+    @ir.kernel
+    def total(x: Any):
+        out = ir.empty(x.shape[1])
+        for b, n in ir.tiles(range(x.shape[0]), x.shape[1]):
+            ir.atomic_add(out, n, x[b, n])
+        return out
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    with ir.target("sim"):
+        assert np.asarray(total(x)).tolist() == x.sum(0).tolist()
+    with ir.target("cpu"), pytest.raises(IrcError, match="a sum of the tiles of several iterations has no meaning"):
+        np.asarray(ir.grad(lambda x: total(x).sum())(x))
+
+
 def test_rungs_are_made_of_what_they_say(load: Any) -> None:
     products = load("rungs").PRODUCTS
     x, w = drawn(512, 512), drawn(512, 512)
