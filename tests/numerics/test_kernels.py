@@ -101,7 +101,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         [drawn(70, 64, dtype=BF16), drawn(64, 96, dtype=BF16), drawn(96, dtype=BF16), drawn(70, 96, dtype=BF16)],
         lambda x, w, b, r: _gelu(wide(x) @ wide(w) + wide(b)) + wide(r),
     ),
-    "scaled_matmul": (
+    "scaled_matmul_bf16": (
         "scaled_matmul",
         [
             drawn(100, 2, 128, dtype=F8),
