@@ -6,12 +6,14 @@ Canonical forms:
 - what a convolution makes for another one alone has its channels last;
 - no kernel is flipped along all spatial axes before;
 - x is not padded with zeros along its spatial axes: that is padding of the convolution;
-- a convolution of one group whose windows have one place along an axis, or cover it, is a matmul.
+- a convolution of one group whose windows have one place along an axis, or cover it, is a matmul;
+- so is a transposed one whose windows do not meet, of a few output channels: these are columns at each of its phases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -20,6 +22,7 @@ from irc.canonicalization.simplify import Table, defined_by, is_splat
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
 from irc.dialects.nd.convolution import in_order, placed
+from irc.dialects.nd.terms import Term
 from irc.ir.rewriting import Inserter
 
 
@@ -140,6 +143,43 @@ def product(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     return _in_order_of_result(op, at, at.value(found), left)
 
 
+FEW_COLUMNS = 16
+"""Output channels up to which phases are columns together: fewer leave most of a matrix instruction empty, and each
+phase reads x. With more, phases by themselves have the work that follows in their kernel."""
+
+
+def product_of_phases(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
+    """A matmul over the channels, whose columns are the output channels at each tap, moved to where its place is."""
+    kernel, rank = op.kernel_shape, len(op.x_shape)
+    apart, whole = ints(op.input_dilation), [taps - 1 for taps in kernel[2:]]
+    if max(integer(op.groups), integer(op.batch_groups)) != 1 or ints(op.parts) or kernel[0] >= FEW_COLUMNS:
+        return None
+    if 0 in (*shape_of(op.x), *shape_of(op.kernel)) or prod(apart) == 1 or ints(op.taps) or tuple(kernel[2:]) != apart:
+        return None
+    if {*ints(op.strides), *ints(op.dilation)} != {1} or [*ints(op.low), *ints(op.high)] != [*whole, *whole]:
+        return None
+    x_axes, kernel_axes = (in_order(range(rank), ints(axes)) for axes in (op.x_axes, op.kernel_axes))
+    weights, space = Term(op.kernel, at), [kernel_axes[axis] for axis in range(2, rank)]
+    weights = weights if op.is_flipped else weights.flip(space)
+    found = nd.MatmulOp(
+        op.x,
+        weights.value,
+        lhs_contract=[x_axes[1]],
+        rhs_contract=[kernel_axes[1]],
+        element=nd.element_of(op.result),
+    )
+    # (whether it is a tap, its role) of each axis of the product, and those of the result's axes.
+    made = [(False, x_axes.index(axis)) for axis in range(rank) if axis != x_axes[1]]
+    made += [(True, kernel_axes.index(axis)) for axis in range(rank) if axis != kernel_axes[1]]
+    order: list[int] = []
+    for role in placed(range(rank), ints(op.result_axes)):
+        if role != 1:
+            order.append(made.index((False, role)))
+        if role != 0:
+            order.append(made.index((True, role if role > 1 else 0)))
+    return Term(at.value(found), at).permute(order).reshape(shape_of(op.result)).value
+
+
 def _in_order_of_result(op: nd.ConvOp, at: Inserter, product: SSAValue, left: Sequence[int]) -> SSAValue:
     """A product with the axes `left` of N, C, spatial, then the channels, as the result of the convolution."""
     roles = placed(range(len(shape_of(op.result))), ints(op.result_axes))
@@ -150,6 +190,6 @@ def _in_order_of_result(op: nd.ConvOp, at: Inserter, product: SSAValue, left: Se
 
 
 CONVOLUTION: Table = {
-    nd.ConvOp: [permuted_x, permuted_kernel, flipped_kernel, made_for_another, padded_x, product],
+    nd.ConvOp: [permuted_x, permuted_kernel, flipped_kernel, made_for_another, padded_x, product, product_of_phases],
     nd.PermuteOp: [permuted_result],
 }

@@ -11,6 +11,7 @@ from numerics.drawn_programs import draw_program
 from numerics.harness import check_kernels
 
 import irc
+from irc.driver.lowering import lower
 from irc.driver.program import parse
 
 
@@ -60,6 +61,26 @@ ENDS = {
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", None])
 def test_ends(name: str, arch: str | None) -> None:
     check_kernels(f"func f({ENDS[name]}\n}}\n", arch=arch)
+
+
+LAST = "x_axes=[0, 3, 1, 2], result_axes=[0, 3, 1, 2]"
+COLUMNS = {
+    "a gradient of patches": "x: bf16[2, 5, 6, 32], k: bf16[32, 3, 4, 2]) -> bf16[2, 20, 12, 3] {\n"
+    f"    return conv(x, k, low=[3, 1], high=[3, 1], input_dilation=[4, 2], kernel_axes=[1, 0, 2, 3], {LAST}, flipped=true)",
+    "not flipped, channels first": "x: bf16[2, 16, 5, 4], k: bf16[2, 16, 2, 3]) -> bf16[2, 2, 10, 12] {\n"
+    "    return conv(x, k, low=[1, 2], high=[1, 2], input_dilation=[2, 3])",
+    "along one of two axes": "x: f32[2, 5, 6, 8], k: f32[3, 8, 1, 3]) -> f32[2, 5, 18, 3] {\n"
+    f"    return conv(x, k, low=[0, 2], high=[0, 2], input_dilation=[1, 3], {LAST})",
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", None])
+def test_windows_that_do_not_meet_are_columns_of_a_product(name: str, arch: str | None) -> None:
+    text = f"func f({COLUMNS[name]}\n}}\n"
+    check_kernels(text, arch=arch)
+    module = parse(text, "columns.irc")
+    assert [op.name for op in lower(module, "nd").walk() if op.name in ("nd.conv", "nd.matmul")] == ["nd.matmul"]
 
 
 def test_nothing_beyond_the_ends_counts() -> None:

@@ -108,6 +108,9 @@ def test_what_is_quicker_on_a_gpu() -> None:
     assert reasons(nn.ConvTranspose2d(32, 48, 4, stride=2, padding=1), (2, 32, 8, 8))[:2] == [None, None]
     assert reasons(nn.Conv2d(3, 32, 7, stride=2), (2, 3, 16, 16)) == [None] * 3
     assert reasons(nn.Conv2d(32, 32, 7, groups=32, padding=3), (2, 32, 8, 8)) == [None] * 3
+    assert reasons(nn.Conv1d(32, 48, 3, padding=1), (2, 32, 8))[:2] == [None, None]
+    assert reasons(nn.Conv3d(32, 48, 3, stride=(1, 2, 2)), (2, 32, 4, 8, 8))[:2] == [None, None]
+    assert reasons(nn.ConvTranspose3d(32, 48, 2, stride=2), (2, 32, 4, 8, 8))[:2] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,8 @@ def test_what_is_quicker_on_a_gpu() -> None:
         (nn.Conv2d(8, 32, 7, stride=2), (2, 8, 16, 16), torch.bfloat16, "8 channels, fewer than 16"),
         (nn.Conv2d(3, 8, 7, stride=2), (2, 3, 16, 16), torch.bfloat16, "3 channels, fewer than 16"),
         (nn.Conv2d(32, 32, 3), (2, 32, 8, 8), torch.float32, "of float32"),
-        (nn.Conv3d(32, 32, 3), (2, 32, 4, 4, 4), torch.bfloat16, "over one or three axes"),
+        (nn.Conv3d(3, 32, 3), (2, 3, 4, 4, 4), torch.bfloat16, "3 channels, fewer than 16"),
+        (nn.Conv3d(32, 32, 3, groups=4), (2, 32, 4, 4, 4), torch.bfloat16, "4 groups"),
     ],
 )
 def test_what_is_cudnns_on_a_gpu(layer: nn.Module, shape: tuple[int, ...], dtype: torch.dtype, reason: str) -> None:
@@ -164,14 +168,38 @@ def test_a_step_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
         assert float((a.grad.float() - b.grad).norm()) <= 5e-2 * float(b.grad.norm())
 
 
+@pytest.mark.usefixtures("fresh_torch")
+@pytest.mark.parametrize("axes", [1, 3])
+def test_a_step_over_one_axis_and_three(monkeypatch: pytest.MonkeyPatch, axes: int) -> None:
+    """Volumes are turned to channels last, as images are; irc has all but the gradients of weights."""
+    _as_on_a_gpu(monkeypatch)
+    conv, norm = (nn.Conv1d, nn.BatchNorm1d) if axes == 1 else (nn.Conv3d, nn.BatchNorm3d)
+    model = nn.Sequential(conv(16, 32, 3, stride=2, padding=1), norm(32), nn.ReLU(), conv(32, 16, 1)).bfloat16()
+    leaf = torch.randn(2, 16, *[6] * axes, dtype=torch.bfloat16, requires_grad=True)
+    twin, graphs = copy.deepcopy(model).float(), dict[str, Compiled]()
+    other = leaf.detach().float().requires_grad_()
+    with watching(graphs.__setitem__):
+        found, wanted = torch.compile(model, backend=backend)(leaf), twin(other)
+        found.float().square().mean().backward()
+        wanted.square().mean().backward()
+    assert not graphs["forward"].division.reasons
+    reasons = {why for node, why in graphs["backward"].division.reasons.items() if node.target is not operator.getitem}
+    assert reasons == {"the gradient of a convolution's weight, for which cuDNN is faster"}
+    assert found.is_contiguous() and leaf.grad is not None and leaf.grad.is_contiguous()
+    torch.testing.assert_close(found.float(), wanted, rtol=3e-2, atol=3e-2)
+    for a, b in zip([leaf, *model.parameters()], [other, *twin.parameters()], strict=True):
+        assert a.grad is not None and b.grad is not None
+        assert float((a.grad.float() - b.grad).norm()) <= 5e-2 * float(b.grad.norm()) + 1e-3
+
+
 # What is fused
 
 
 def _as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphs of the cpu are divided by the costs of a GPU; all convolutions over two axes are turned."""
+    """Graphs of the cpu are divided by the costs of a GPU; all convolutions over two axes and three are turned."""
     why_left = rules.why_left
     monkeypatch.setattr(rules, "_expect_plain", lambda node, target: None)
-    monkeypatch.setattr(preparation, "_is_fast", lambda value: value.ndim == 4)
+    monkeypatch.setattr(preparation, "_is_fast", lambda value: value.ndim in (4, 5))
     for module in ("division", "separation"):
         monkeypatch.setattr(f"irc_frontend.torch.{module}.why_left", lambda node, _: why_left(node, "cuda"))
 

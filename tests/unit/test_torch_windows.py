@@ -1,13 +1,24 @@
-"""Pools and bilinear resampling of torch, their results and gradients beside eager torch's."""
+"""Pools, resampling and sampling of torch, their results and gradients beside eager torch's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+
+from irc_frontend.torch.graphs import Compiled, watching
+
+
+@pytest.fixture
+def graphs() -> Iterator[dict[str, Compiled]]:
+    torch._dynamo.reset()
+    found: dict[str, Compiled] = {}
+    with watching(found.__setitem__):
+        yield found
+
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "average": (lambda x: F.avg_pool2d(x, 3, 1, 1), (2, 3, 9, 11)),
@@ -24,20 +35,79 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "three and two times": (lambda x: F.interpolate(x, size=(15, 14), mode="bilinear"), (2, 3, 5, 7)),
     "of one row": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (2, 3, 1, 7)),
     "half as many again": (lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"), (2, 3, 5, 7)),
+    "squares": (lambda x: F.lp_pool2d(x, 2, 3, 2), (2, 3, 9, 12)),
+    "cubes along one axis": (lambda x: F.lp_pool1d(x.abs() + 0.1, 3, 4, 2), (2, 3, 13)),
+    "folded": (lambda x: F.fold(x, (6, 7), (3, 2), padding=1, stride=(1, 2), dilation=(2, 1)), (2, 12, 16)),
+    "antialiased": (lambda x: F.interpolate(x, (5, 4), mode="bilinear", antialias=True), (2, 3, 13, 9)),
+    "antialiased cubic": (
+        lambda x: F.interpolate(x, (5, 19), mode="bicubic", antialias=True, align_corners=True),
+        (2, 3, 13, 9),
+    ),
+    "antialiased cubic, by a factor": (
+        lambda x: F.interpolate(x, scale_factor=(0.4, 1.3), mode="bicubic", antialias=True),
+        (2, 3, 13, 9),
+    ),
     "corners": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 5, 7)),
 }
+
+
+TURNED = torch.tensor([[[0.8, -0.7, 0.1], [0.7, 0.9, -0.4]], [[1.5, 0.0, 0.3], [0.2, 1.1, 0.0]]])
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_sampling(mode: str, padding: str) -> None:
+    """With gradients of the image and of the places, some of them outside."""
+
+    def sampled(x: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
+        grid = F.affine_grid(turn, [2, 3, 4, 5], align_corners=False)
+        return F.grid_sample(x, grid, mode, padding, align_corners=False)
+
+    _check(sampled, torch.randn(2, 3, 6, 7, generator=torch.Generator().manual_seed(1)), TURNED)
+
+
+def test_a_gradient_of_too_many_places_is_left(graphs: dict[str, Compiled]) -> None:
+    x, grid = torch.randn(1, 1, 400, 400, requires_grad=True), torch.rand(1, 300, 300, 2) * 2 - 1
+    torch.compile(lambda x: F.grid_sample(x, grid, align_corners=False), backend="irc")(x).sum().backward()
+    assert not graphs["forward"].division.reasons
+    assert any("too many to compare" in why for why in graphs["backward"].division.reasons.values())
+    other = x.detach().clone().requires_grad_()
+    F.grid_sample(other, grid, align_corners=False).sum().backward()
+    torch.testing.assert_close(x.grad, other.grad)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_fractional_pools(rank: int) -> None:
+    """Windows lie where the random numbers say, and the indices are torch's."""
+    pool: Any = F.fractional_max_pool2d if rank == 2 else F.fractional_max_pool3d
+    samples = torch.rand(2, 3, rank, generator=torch.Generator().manual_seed(2))
+    x = torch.randn(2, 3, 9, 11, 7, generator=torch.Generator().manual_seed(1))[..., : 7 if rank == 3 else 1]
+    x = x if rank == 3 else x[..., 0]
+    counts = (4, 5, 1) if rank == 3 else (4, 5)
+
+    def pooled(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return pool(x, (2, 3, 2)[:rank], output_size=counts, return_indices=True, _random_samples=samples)
+
+    torch._dynamo.reset()
+    for found, expected in zip(torch.compile(pooled, backend="irc")(x), pooled(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    _check(lambda x: pooled(x)[0], x)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_results_and_gradients(name: str) -> None:
     function, shape = CASES[name]
+    _check(function, torch.randn(shape, generator=torch.Generator().manual_seed(1)))
+
+
+def _check(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> None:
+    """The result, and the gradients of all arrays, beside eager torch's: sums of up to some hundred elements."""
     torch._dynamo.reset()
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(shape, generator=generator, requires_grad=True)
-    own = x.detach().clone().requires_grad_()
-    expected, found = function(x), torch.compile(function, backend="irc")(own)
+    given, own = ([x.detach().clone().requires_grad_() for x in arrays] for _ in range(2))
+    expected, found = function(*given), torch.compile(function, backend="irc")(*own)
     torch.testing.assert_close(found, expected)
-    g = torch.randn(expected.shape, generator=generator)
+    g = torch.randn(expected.shape, generator=torch.Generator().manual_seed(3))
     expected.backward(g)
     found.backward(g)
-    torch.testing.assert_close(own.grad, x.grad)
+    for a, b in zip(own, given, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=2e-5, atol=1e-4)

@@ -69,6 +69,16 @@ IMAGE_CHANNELS = 4
 """Up to so many inputs, those of an image, cuDNN fills them up to 8 first."""
 
 
+LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+"""torch's memory format with channels innermost, by the rank of the array. Of three axes there is none: kernels read
+such arrays as they lie, or copies."""
+
+
+def is_channels_last(value: torch.Tensor) -> bool:
+    """Whether an array of a convolution has channels innermost, or a rank of which torch knows no such format."""
+    return value.ndim not in LAST or value.is_contiguous(memory_format=LAST[value.ndim])
+
+
 def is_map_of_windows(weight: Sequence[int], groups: int) -> bool:
     """Whether a convolution is depthwise, by the extents of its weight, and of so few taps that it is unrolled."""
     return weight[1] == 1 and math.prod(weight) <= MAX_TAPS * groups
@@ -79,22 +89,24 @@ def why_slow_convolution(node: FxNode) -> str | None:
     bf16 with channels last, irc's take 0.6 to 1.2 of cuDNN's time where x has two axes of space and channels in one
     group, forward and for the gradient of x; those of weights take 0.9 to 1.25. On an H100, all three take 0.3 to 0.85
     where each channel is a group of its own, 0.15 to 0.85 of images of few channels, 1.6 to 2.4 of 32 groups
-    (benchmarks/results)."""
+    (benchmarks/results). Over one axis of space and over three the kernels are of the same classes: TMA brings pixels
+    of windows. Those were not measured."""
     is_gradient = node.target is torch.ops.aten.convolution_backward.default
     args: Any = node.args[1:] if is_gradient else node.args
     x, weight = (each.meta["val"] for each in args[:2])
     first: Any = node.args[0]
-    read = first.meta["val"]
     groups, element = args[8], str(x.dtype).removeprefix("torch.")
     is_depthwise = is_map_of_windows(weight.shape, groups)
     if x.dtype not in (torch.bfloat16, torch.float16):
         return f"a convolution of {element} on a GPU, which is cuDNN's"
     if groups != 1 and not is_depthwise:
         return f"a convolution of {groups} groups, for which cuDNN is faster"
-    if x.ndim != 4 or not read.is_contiguous(memory_format=torch.channels_last):
-        return "a convolution over one or three axes, or with channels first, for which there are no measurements"
+    if not 3 <= x.ndim <= 5:
+        return f"a convolution over {x.ndim - 2} axes"
+    if not is_channels_last(first.meta["val"]):
+        return "a convolution with channels first, for which there are no measurements"
     fewest = weight.shape[0] if is_depthwise else min(weight.shape[:2])
-    if groups == 1 and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
+    if groups == 1 and x.ndim == 4 and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
         return None
     if is_gradient and args[9][1] and not is_depthwise:
         return "the gradient of a convolution's weight, for which cuDNN is faster"

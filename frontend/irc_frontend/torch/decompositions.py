@@ -28,7 +28,6 @@ TAKEN_APART = [
     aten._batch_norm_with_update_functional.default,
     aten.batch_norm_backward.default,
     aten.dist.default,
-    aten.grid_sampler_2d.default,
     aten.linalg_vector_norm.default,
     aten.narrow_copy.default,
     aten.unbind_copy.int,

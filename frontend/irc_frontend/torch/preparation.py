@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.fx.traceback import preserve_node_meta
 
-from irc_frontend.torch.costs import is_map_of_windows
+from irc_frontend.torch.costs import LAST, is_channels_last, is_map_of_windows
 
 aten = torch.ops.aten
 
@@ -44,7 +44,7 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
             if operand.op == "placeholder" and _is_channels_last(operand):  # the weight of a convolution of points
                 continue
             if operand not in turned:
-                turned[operand] = _copy(module.graph, node, operand, torch.channels_last)
+                turned[operand] = _copy(module.graph, node, operand, LAST[operand.meta["val"].ndim])
             node.replace_input_with(operand, turned[operand])
     dense: list[FxNode] = []
     for node in module.graph.find_nodes(op="call_function", target=aten.view.default):
@@ -120,18 +120,19 @@ def _operands(node: FxNode) -> list[FxNode]:
 
 
 def _is_turned(node: FxNode) -> bool:
-    """Whether it is a convolution over two axes of floats that tensor cores multiply, and not of channels last yet."""
+    """Whether it is a convolution over two or three axes of floats that tensor cores multiply, and not of channels last
+    yet."""
     operands = _operands(node)
     return _is_fast(operands[0].meta["val"]) and not all(map(_is_channels_last, operands[:-1]))
 
 
 def _is_fast(value: torch.Tensor) -> bool:
     """Whether channels last are fast for a convolution of the array."""
-    return value.is_cuda and value.ndim == 4 and value.dtype in (torch.bfloat16, torch.float16)
+    return value.is_cuda and value.ndim in LAST and value.dtype in (torch.bfloat16, torch.float16)
 
 
 def _is_channels_last(node: FxNode) -> bool:
-    return node.meta["val"].is_contiguous(memory_format=torch.channels_last)
+    return is_channels_last(node.meta["val"])
 
 
 def _copy(graph: Graph, user: FxNode, operand: FxNode, memory_format: torch.memory_format) -> FxNode:
@@ -155,7 +156,7 @@ def _propagate(module: GraphModule, mode: Any) -> None:
 def _drop_copies(graph: Graph) -> None:
     """Takes out the copies of what is channels last already."""
     for node in graph.find_nodes(op="call_function", target=aten.clone.default):
-        if node.kwargs.get("memory_format") is not torch.channels_last:
+        if node.kwargs.get("memory_format") not in LAST.values():
             continue
         source = node.args[0]
         if source.op == "call_function" and _is_channels_last(source):
@@ -206,8 +207,8 @@ def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradien
 def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
     """A copy of a result that lies as the wanted tensor does."""
     output = graph.output_node()
-    if wanted.ndim == 4 and not wanted.is_contiguous() and wanted.is_contiguous(memory_format=torch.channels_last):
-        return _copy(graph, output, node, torch.channels_last)
+    if wanted.ndim in LAST and not wanted.is_contiguous() and is_channels_last(wanted):
+        return _copy(graph, output, node, LAST[wanted.ndim])
     order = order_of(wanted)
     if wanted.is_contiguous() or not wanted.permute(order).is_contiguous():
         return _copy(graph, output, node, torch.contiguous_format)

@@ -38,10 +38,14 @@ from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
-from irc.support.integers import power_of_two, round_up
+from irc.support.integers import ceil_div, power_of_two, round_up
 
-SLOWDOWN = 4.0
-"""How much longer a convolution takes at least that gathers its operands."""
+GATHER = 16.0
+"""Cycles of a lane for an element that threads bring to shared memory: on an H100 7x7 taps at strides of 2, of 128
+images of 3x224x224, took 515 us so, and multiply 236 million elements (benchmarks/results/2026-11-25-h100-notes.md)."""
+
+GATHERED_TILE = (128, 256)
+"""Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
 
 MAX_DEPTH = 256
 """Of K that a thread has the elements of in registers, for the rows of one or two instructions."""
@@ -219,10 +223,18 @@ def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
 
 
 def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
-    work = flops_of(op)
-    saved = (SLOWDOWN - 1) * work / machine.flops[element_of(op.x).name]
+    """Whether copies take less than what gathering takes beyond the products that it is beside."""
+    gathered = GATHER * sum(_gathered(op, side) for side in sides) / (machine.sms * machine.clock * LANES)
+    saved = gathered - flops_of(op) / machine.flops[element_of(op.x).name]
     moved = sum(2 * element_of(value).size * prod(shape_of(value)) for value in (op.operands[side] for side in sides))
     return saved > moved / machine.bandwidth + machine.launch_time * len(sides)
+
+
+def _gathered(op: nd.ConvOp, side: int) -> int:
+    """The elements of x (0) or of the kernel (1) that all tiles bring together."""
+    iteration = iteration_of(op)
+    other = iteration.extent("mn"[1 - side])
+    return iteration.points // other * ceil_div(other, GATHERED_TILE[1 - side])
 
 
 def _arrange(op: nd.ConvOp, sides: Sequence[int], copies: Copies) -> None:

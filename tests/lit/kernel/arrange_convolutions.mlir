@@ -190,3 +190,14 @@ func.func @long_k(%x: tensor<64x227x227x3xbf16>, %w: tensor<64x11x11x3xbf16>) ->
   %conv = nd.conv %x, %w {strides = [4, 4], low = [0, 0], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x227x227x3xbf16>, tensor<64x11x11x3xbf16>) -> tensor<64x55x55x64xf32>
   func.return %conv : tensor<64x55x55x64xf32>
 }
+
+// Few output channels take as long to gather for as many do.
+// CHECK-LABEL: func.func @few_outputs
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]]
+func.func @few_outputs(%x: tensor<32x24x56x56xbf16>, %w: tensor<16x24x3x3xbf16>) -> tensor<32x16x56x56xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<32x24x56x56xbf16>, tensor<16x24x3x3xbf16>) -> tensor<32x16x56x56xf32>
+  %cast = nd.cast %conv : tensor<32x16x56x56xf32> -> tensor<32x16x56x56xbf16>
+  func.return %cast : tensor<32x16x56x56xbf16>
+}

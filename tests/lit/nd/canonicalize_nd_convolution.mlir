@@ -97,3 +97,32 @@ func.func @left_alone(%x: tensor<2x4x8xf32>, %w: tensor<6x4x1xf32>, %v: tensor<6
   %n = nd.neg %c : tensor<2x6x8xf32>
   func.return %a, %b, %p, %n : tensor<2x6x4xf32>, tensor<2x6x10xf32>, tensor<2x8x6xf32>, tensor<2x6x8xf32>
 }
+
+// A transposed convolution of a few output channels whose windows do not meet is a product: its columns are the output
+// channels at each tap, the last tap first where the kernel is not flipped. With more channels, where windows meet, and
+// where the padding cuts some off, it is none.
+// CHECK-LABEL: func.func @of_phases
+// CHECK-NEXT:    %[[P:.*]] = nd.matmul %x, %w {lhs_contract = [3], rhs_contract = [0]} : (tensor<2x5x7x8xf32>, tensor<8x3x2x4xf32>) -> tensor<2x5x7x3x2x4xf32>
+// CHECK-NEXT:    %[[Q:.*]] = nd.permute %[[P]] {permutation = [0, 1, 4, 2, 5, 3]} : tensor<2x5x7x3x2x4xf32> -> tensor<2x5x2x7x4x3xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[Q]]
+// CHECK-NEXT:    %[[F:.*]] = nd.flip %v {axes = [2]}
+// CHECK-NEXT:    %[[S:.*]] = nd.matmul %y, %[[F]] {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x8x5xf32>, tensor<3x8x2xf32>) -> tensor<2x5x3x2xf32>
+// CHECK-NEXT:    %[[T:.*]] = nd.permute %[[S]] {permutation = [0, 2, 1, 3]}
+// CHECK-NEXT:    %[[U:.*]] = nd.reshape %[[T]] : tensor<2x3x5x2xf32> -> tensor<2x3x10xf32>
+// CHECK-NEXT:    func.return %[[R]], %[[U]]
+// CHECK-LABEL: func.func @not_of_phases
+// CHECK-NEXT:    nd.conv
+// CHECK-NEXT:    nd.conv
+// CHECK-NEXT:    nd.conv
+// CHECK-NEXT:    func.return
+func.func @of_phases(%x: tensor<2x5x7x8xf32>, %w: tensor<8x3x2x4xf32>, %y: tensor<2x8x5xf32>, %v: tensor<3x8x2xf32>) -> (tensor<2x10x28x3xf32>, tensor<2x3x10xf32>) {
+  %c = nd.conv %x, %w {strides = [1, 1], low = [1, 3], high = [1, 3], dilation = [1, 1], input_dilation = [2, 4], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [1, 0, 2, 3], result_axes = [0, 3, 1, 2], flipped = true} : (tensor<2x5x7x8xf32>, tensor<8x3x2x4xf32>) -> tensor<2x10x28x3xf32>
+  %d = nd.conv %y, %v {strides = [1], low = [1], high = [1], dilation = [1], input_dilation = [2], groups = 1} : (tensor<2x8x5xf32>, tensor<3x8x2xf32>) -> tensor<2x3x10xf32>
+  func.return %c, %d : tensor<2x10x28x3xf32>, tensor<2x3x10xf32>
+}
+func.func @not_of_phases(%y: tensor<2x8x5xf32>, %w: tensor<16x8x2xf32>, %v: tensor<3x8x3xf32>, %u: tensor<3x8x2xf32>) -> (tensor<2x16x10xf32>, tensor<2x3x11xf32>, tensor<2x3x9xf32>) {
+  %c = nd.conv %y, %w {strides = [1], low = [1], high = [1], dilation = [1], input_dilation = [2], groups = 1} : (tensor<2x8x5xf32>, tensor<16x8x2xf32>) -> tensor<2x16x10xf32>
+  %d = nd.conv %y, %v {strides = [1], low = [2], high = [2], dilation = [1], input_dilation = [2], groups = 1} : (tensor<2x8x5xf32>, tensor<3x8x3xf32>) -> tensor<2x3x11xf32>
+  %e = nd.conv %y, %u {strides = [1], low = [0], high = [1], dilation = [1], input_dilation = [2], groups = 1} : (tensor<2x8x5xf32>, tensor<3x8x2xf32>) -> tensor<2x3x9xf32>
+  func.return %c, %d, %e : tensor<2x16x10xf32>, tensor<2x3x11xf32>, tensor<2x3x9xf32>
+}

@@ -389,7 +389,7 @@ def _adaptive_mean(x: Tensor, counts: Sequence[int]) -> Tensor:
     _expect_float(x)
     x = wide(x)
     for along in _adaptive(x, counts):
-        x = _multiplied(x, along.means(x.element).T, along.axis)
+        x = multiplied(x, along.means(x.element).T, along.axis)
     return x
 
 
@@ -398,7 +398,7 @@ def _register_adaptive_mean_backward(rank: int, op: Any) -> None:
     def record(grad: Tensor, x: Tensor) -> Tensor:
         total = wide(grad)
         for along in _adaptive(x, grad.shape[grad.ndim - rank :]):
-            total = _multiplied(total, along.means(total.element), along.axis)
+            total = multiplied(total, along.means(total.element), along.axis)
         return total
 
 
@@ -406,6 +406,6 @@ _register_adaptive_mean_backward(2, aten._adaptive_avg_pool2d_backward.default)
 _register_adaptive_mean_backward(3, aten._adaptive_avg_pool3d_backward.default)
 
 
-def _multiplied(x: Tensor, matrix: Tensor, axis: int) -> Tensor:
+def multiplied(x: Tensor, matrix: Tensor, axis: int) -> Tensor:
     """x by the matrix along one axis."""
     return ir.moveaxis(ir.matmul(ir.moveaxis(x, axis, -1), matrix), -1, axis)
