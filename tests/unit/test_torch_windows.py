@@ -35,6 +35,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "three and two times": (lambda x: F.interpolate(x, size=(15, 14), mode="bilinear"), (2, 3, 5, 7)),
     "of one row": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (2, 3, 1, 7)),
     "half as many again": (lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"), (2, 3, 5, 7)),
+    "cubic": (lambda x: F.interpolate(x, (9, 4), mode="bicubic"), (2, 3, 5, 7)),
+    "cubic, by a factor": (
+        lambda x: F.interpolate(x, scale_factor=(1.3, 2.7), mode="bicubic", recompute_scale_factor=True),
+        (2, 3, 5, 7),
+    ),
+    "cubic, corners": (lambda x: F.interpolate(x, (9, 4), mode="bicubic", align_corners=True), (2, 3, 5, 7)),
+    "nearest": (lambda x: F.interpolate(x, scale_factor=(2.3, 3), mode="nearest"), (2, 3, 5, 7)),
+    "nearest, exact": (lambda x: F.interpolate(x, (3, 11), mode="nearest-exact"), (2, 3, 5, 7)),
+    "linear": (lambda x: F.interpolate(x, 11, mode="linear"), (2, 3, 7)),
+    "volumes": (lambda x: F.interpolate(x, scale_factor=(0.6, 1.5, 2), mode="trilinear"), (2, 3, 5, 4, 3)),
     "squares": (lambda x: F.lp_pool2d(x, 2, 3, 2), (2, 3, 9, 12)),
     "cubes along one axis": (lambda x: F.lp_pool1d(x.abs() + 0.1, 3, 4, 2), (2, 3, 13)),
     "folded": (lambda x: F.fold(x, (6, 7), (3, 2), padding=1, stride=(1, 2), dilation=(2, 1)), (2, 12, 16)),
@@ -74,6 +84,17 @@ def test_a_gradient_of_too_many_places_is_left(graphs: dict[str, Compiled]) -> N
     other = x.detach().clone().requires_grad_()
     F.grid_sample(other, grid, align_corners=False).sum().backward()
     torch.testing.assert_close(x.grad, other.grad)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+def test_gradients_of_resampling_add_to_no_computed_places(mode: str, graphs: dict[str, Compiled]) -> None:
+    x = torch.randn(2, 3, 5, 7, requires_grad=True)
+    torch.compile(lambda x: F.interpolate(x, (8, 9), mode=mode), backend="irc")(x).sum().backward()
+    division = graphs["backward"].division
+    targets = {str(node.target) for level in division.subgraphs for each in level for node in each.body}
+    assert any("mm" in target for target in targets)
+    assert not any("put" in target or "scatter" in target for target in targets)
+    assert not division.reasons
 
 
 @pytest.mark.parametrize("rank", [2, 3])
