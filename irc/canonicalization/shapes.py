@@ -7,7 +7,7 @@ Canonical forms:
   before it orders the others;
 - at most one permute, reshape, broadcast, slice or flip of a kind follows another, and none that does nothing remains;
 - a slice of a concat that lies inside one operand slices that operand; a concat has no empty operands and no concat of
-  its axis;
+  its axis that has no other use, and does not begin as another one that is used;
 - what moves a splat constant is a splat constant.
 """
 
@@ -187,6 +187,31 @@ def concat(op: nd.ConcatOp, at: Inserter) -> SSAValue | None:
     return at.value(nd.ConcatOp(flat, axis)) if len(flat) != len(op.inputs) else None
 
 
+def concat_of_longer(op: nd.ConcatOp, at: Inserter) -> SSAValue | None:
+    """One that begins with the operands of another reads what that has made: of arrays that grow step by step, as in a
+    DenseNet, each has two operands and not one for each step."""
+    inputs = list(op.inputs)
+    while (longest := _beginning(op, inputs)) is not None:
+        inputs[: len(longest.inputs)] = [longest.result]
+    return at.value(nd.ConcatOp(inputs, integer(op.axis))) if len(inputs) != len(op.inputs) else None
+
+
+def _beginning(op: nd.ConcatOp, inputs: Sequence[SSAValue]) -> nd.ConcatOp | None:
+    """The longest concat before the op that is used and whose operands are the first of these."""
+    found = [
+        each
+        for each in (use.operation for use in inputs[0].uses)
+        if isinstance(each, nd.ConcatOp)
+        and integer(each.axis) == integer(op.axis)
+        and 1 < len(each.inputs) < len(inputs)
+        and all(a is b for a, b in zip(each.inputs, inputs, strict=False))
+        and each.parent is op.parent
+        and each.result.first_use is not None
+        and each.is_before_in_block(op)
+    ]
+    return max(found, key=lambda each: len(each.inputs), default=None)
+
+
 def flip(op: nd.FlipOp, at: Inserter) -> SSAValue | None:
     """Flips of axes with one element do nothing; two flips of an axis cancel."""
     inner = defined_by(op.x, nd.FlipOp)
@@ -224,7 +249,7 @@ SHAPES: Table = merged(
         nd.BroadcastOp: [broadcast],
         nd.SliceOp: [slice],
         nd.PadOp: [pad],
-        nd.ConcatOp: [concat],
+        nd.ConcatOp: [concat, concat_of_longer],
         nd.FlipOp: [flip],
     },
     for_each((nd.MaxOp, nd.MinOp, nd.AnyOp, nd.AllOp), reduce_of_nothing),

@@ -202,3 +202,29 @@ func.func @factors(%x: tensor<2x5x12xf32>, %w: tensor<2x3x5x4xf32>) -> tensor<2x
   %c = nd.matmul %b, %w {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x3x4x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x4x4xf32>
   func.return %c : tensor<2x3x4x4xf32>
 }
+
+// Arrays that grow step by step: each concat has what the one before it made. One that is not used, one that comes
+// later and one along another axis are none of these.
+// CHECK-LABEL: func.func @growing
+// CHECK-NEXT:    %[[A:.*]] = nd.concat %x, %y {axis = 0}
+// CHECK-NEXT:    %[[B:.*]] = nd.concat %[[A]], %z {axis = 0}
+// CHECK-NEXT:    %[[C:.*]] = nd.concat %[[B]], %x, %y {axis = 0}
+// CHECK-NEXT:    func.return %[[A]], %[[B]], %[[C]]
+// CHECK-LABEL: func.func @not_growing
+// CHECK-NEXT:    %[[L:.*]] = nd.concat %x, %y, %z {axis = 0}
+// CHECK-NEXT:    %[[S:.*]] = nd.concat %x, %y {axis = 0}
+// CHECK-NEXT:    %[[O:.*]] = nd.concat %x, %y, %z {axis = 1}
+// CHECK-NEXT:    func.return %[[L]], %[[S]], %[[O]]
+func.func @growing(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>, %z: tensor<3x8xf32>) -> (tensor<6x8xf32>, tensor<9x8xf32>, tensor<15x8xf32>) {
+  %a = nd.concat %x, %y {axis = 0} : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<6x8xf32>
+  %b = nd.concat %x, %y, %z {axis = 0} : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<9x8xf32>
+  %c = nd.concat %x, %y, %z, %x, %y {axis = 0} : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<3x8xf32>, tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<15x8xf32>
+  func.return %a, %b, %c : tensor<6x8xf32>, tensor<9x8xf32>, tensor<15x8xf32>
+}
+func.func @not_growing(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> (tensor<12x4xf32>, tensor<8x4xf32>, tensor<4x12xf32>) {
+  %unused = nd.concat %x, %y {axis = 0} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %c = nd.concat %x, %y, %z {axis = 0} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<12x4xf32>
+  %d = nd.concat %x, %y {axis = 0} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %e = nd.concat %x, %y, %z {axis = 1} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
+  func.return %c, %d, %e : tensor<12x4xf32>, tensor<8x4xf32>, tensor<4x12xf32>
+}
