@@ -19,7 +19,7 @@ from torch.fx import GraphModule
 COMPILED = """add clamp exp where remainder floor_divide nn.functional.gelu nn.functional.mse_loss sum var argmax cumsum
 mm baddbmm nn.functional.linear softmax nn.functional.layer_norm cat roll gather nn.functional.embedding tril
 nn.functional.nll_loss logsumexp nn.functional.conv2d nn.functional.conv_transpose1d nn.functional.avg_pool2d nn.functional.adaptive_max_pool2d searchsorted
-_upsample_bilinear2d_aa nn.functional.fractional_max_pool3d grid_sampler_2d masked_scatter""".split()
+nn.functional.fractional_max_pool3d grid_sampler_2d masked_scatter""".split()
 """Operators that leave nothing to torch."""
 
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}
