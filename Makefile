@@ -4,6 +4,7 @@
 #   make test-all      the same with all cases
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
+#   make test-onnx     the node tests of the package onnx, all of them; docs/onnx-operators.md has the table
 #   make test-lowest   tests without torch on the lowest versions of the dependencies
 #   make wheel-test    builds the wheel and tries it in an environment of its own
 #   make gpu-test      tests/gpu, where there is a GPU
@@ -27,7 +28,7 @@ LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cac
   layout_algebra language_roundtrip name runtime suite_kernels) tests/numerics/test_simulated_examples.py
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-cutlass test-sweep test-all sizes machine-code test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-cutlass test-sweep test-all sizes machine-code test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -59,6 +60,9 @@ docs: $(RUNTIME)
 
 test-opinfo: $(TESTING)
 	$(BIN)/python tests/operators/sweep.py --records $(BUILD)/operators.jsonl --table docs/torch-operators.md --at-least 250
+
+test-onnx: $(TESTING)
+	cd tests/operators && ../../$(BIN)/python onnx_sweep.py --table ../../docs/onnx-operators.md
 
 gpu-test: $(TESTING)
 	$(BIN)/python -m pytest tests/gpu -q

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from irc_frontend.graph import Node, fail
 from irc_frontend.linear import product_element
+from irc_frontend.slicing import index
+from irc_frontend.structure import reshape, swap
 
 Numbers = int | Sequence[int]
 """One for each axis of space, or one for all."""
@@ -56,6 +58,45 @@ def conv(
     )
     shape = conv_shape(x.shape, weights, strides, low, high, dilation, spread)
     return Node("conv", (x, kernel), shape, element or product_element(x.element), attributes)
+
+
+def conv_transpose(
+    x: Node,
+    kernel: Node,
+    strides: Sequence[int],
+    before: Sequence[int],
+    behind: Sequence[int],
+    dilation: Sequence[int],
+    groups: int = 1,
+    element: str | None = None,
+) -> Node:
+    """The transpose of a convolution, for each axis of space: x is [N, I, space...], the kernel [I, O / groups,
+    space...]. before, behind: what is cut off from the whole result; a negative number adds zeros."""
+    windows = [(taps - 1) * step + 1 for taps, step in zip(kernel.shape[2:], dilation, strict=True)]
+    low = [window - 1 - cut for window, cut in zip(windows, before, strict=True)]
+    high = [window - 1 - cut for window, cut in zip(windows, behind, strict=True)]
+    axes: tuple[int, ...] = (1, 0, *range(2, x.rank))
+    if groups > 1:
+        inputs, outputs, *taps = kernel.shape
+        kernel = swap(reshape(kernel, (groups, inputs // groups, outputs, *taps)), 1, 2)
+        kernel, axes = reshape(kernel, (groups * outputs, inputs // groups, *taps)), ()
+    y = conv(
+        x,
+        kernel,
+        low=[max(0, each) for each in low],
+        high=[max(0, each) for each in high],
+        dilation=dilation,
+        input_dilation=strides,
+        groups=groups,
+        kernel_axes=axes,
+        flipped=True,
+        element=element,
+    )
+    if min(low + high, default=0) >= 0:
+        return y
+    # What is cut off beyond the window's places before its last tap takes places away.
+    cut = (slice(max(0, -a), n - max(0, -b)) for a, b, n in zip(low, high, y.shape[2:], strict=True))
+    return index(y, (slice(None), slice(None), *cut))
 
 
 def for_each_axis(value: Numbers, count: int) -> tuple[int, ...]:

@@ -87,7 +87,7 @@ class _Recorder(Instruments):
             self._seconds = time.perf_counter() - begin
 
 
-def report_program(program: str | Path, target: str, path: Path, **options: Any) -> None:
+def report_program(program: str | Path | ModuleOp, target: str, path: Path, **options: Any) -> None:
     """Writes the page of a program, compiled for a target with the options of `compile_artifact`."""
     check_page(path)
     write_report([Origin(subject_of(program), target, artifact_options(**options))], path)

@@ -98,8 +98,12 @@ def mixer() -> Made:
 
 
 def resnet18() -> Made:
+    return resnet("resnet18")
+
+
+def resnet(name: str) -> Made:
     """With norms that change numbers: those that it begins with only decide how ties are rounded."""
-    model = library("torchvision").models.resnet18(num_classes=10)
+    model = getattr(library("torchvision").models, name)(num_classes=10)
     for norm in model.modules():
         if isinstance(norm, nn.BatchNorm2d):
             mean, var = norm.get_buffer("running_mean"), norm.get_buffer("running_var")

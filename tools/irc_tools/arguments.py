@@ -45,7 +45,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 def add_variant(parser: argparse.ArgumentParser) -> None:
     """The program and what selects a variant of it."""
-    parser.add_argument("file", metavar="FILE", help="a .irc program, or a .mlir file of nd functions")
+    parser.add_argument("file", metavar="FILE", help="a .irc program, a .mlir file of nd functions, or an .onnx file")
     parser.add_argument(
         "-D", "--define", action="append", default=[], metavar="NAME=INT", help="replace a dim of the program"
     )

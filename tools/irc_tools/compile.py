@@ -17,9 +17,14 @@ from irc.support.files import make_directory, write_bytes, write_text
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
+from irc_tools.programs import open_program
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from irc.runtime.artifact import Artifact, KernelBinary
+
+    Source = Path | ModuleOp
 
 IR_LEVELS = ("nd", "kernel", "tile", "cuda")
 EMITTED = ("irc", *IR_LEVELS, "source", "ptx", "sass")
@@ -59,44 +64,43 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def _run(arguments: list[str]) -> int:
     args = argument_parser().parse_args(arguments)
+    program = open_program(args.file, parse_definitions(args.define))
     options: dict[str, Any] = {
         "arch": args.arch,
-        "dims": parse_definitions(args.define),
+        "dims": program.dims,
         "func": args.func,
         "strict_rounding": args.strict_rounding,
         "any_order": args.any_order,
     }
-    path = Path(args.file)
     if args.report is not None and args.output is not None:
         raise IrcError("--report writes a page, and no folder for -o", hint="leave one of them out")
     with parse_reports(args, PASSES) or nullcontext():
         if args.report is not None:
-            _report(path, options, Path(args.report))
+            _report(program.source, options, Path(args.report))
         elif args.emit is not None:
-            _emit(args.emit, path, options, args.output)
+            _emit(args.emit, program.source, options, args.output)
         else:
-            _compile(path, options, args.output)
+            _compile(program.source, options, Path(args.output or f"{Path(args.file).stem}.out"))
     return 0
 
 
-def _compile(path: Path, options: dict[str, Any], output: str | None) -> None:
+def _compile(source: Source, options: dict[str, Any], folder: Path) -> None:
     from irc.driver.compiler import compile_artifact
 
-    artifact = compile_artifact(path, **options)
-    folder = Path(output) if output is not None else Path(f"{path.stem}.out")
+    artifact = compile_artifact(source, **options)
     write_artifact(artifact, folder)
     _print(artifact, folder)
 
 
-def _report(path: Path, options: dict[str, Any], file: Path) -> None:
+def _report(source: Source, options: dict[str, Any], file: Path) -> None:
     from irc.driver.reporting import report_program
 
-    report_program(path, "cuda", file, **options)
+    report_program(source, "cuda", file, **options)
     print(f"wrote {file}")
 
 
-def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -> None:
-    text = _text(level, path, options)
+def _emit(level: str, source: Source, options: dict[str, Any], output: str | None) -> None:
+    text = _text(level, source, options)
     if output is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -104,19 +108,19 @@ def _emit(level: str, path: Path, options: dict[str, Any], output: str | None) -
     write_text(Path(output), text)
 
 
-def _text(level: str, path: Path, options: dict[str, Any]) -> str:
+def _text(level: str, source: Source, options: dict[str, Any]) -> str:
     from irc.driver.compiler import compile_artifact, lower_program
 
     if level == "irc":
         from irc.language import print_module
 
-        return print_module(lower_program(path, None, **options))
+        return print_module(lower_program(source, None, **options))
     if level in IR_LEVELS:
         from irc.ir.printer import print_ir
 
-        module = lower_program(path, "all" if level == "cuda" else level, **options)
+        module = lower_program(source, "all" if level == "cuda" else level, **options)
         return timed("print", lambda: print_ir(module))
-    artifact = compile_artifact(path, **options)
+    artifact = compile_artifact(source, **options)
     if level == "source":
         return "\n".join(kernel.source for kernel in artifact.kernels)
     if level == "ptx":

@@ -27,6 +27,7 @@ from irc.support.files import read_text, write_text
 from irc_tools.arguments import parse_reports
 from irc_tools.expected import Expectations
 from irc_tools.pipeline_spec import parse_passes, parse_target
+from irc_tools.programs import open_program
 
 SEPARATORS = {"mlir": "// -----", "irc": "# -----"}
 """Lines between the pieces of a file under `--split-input-file`."""
@@ -127,14 +128,14 @@ class OptMain(xDSLOptMain):
             except UnicodeDecodeError as error:
                 raise IrcError(f"cannot read standard input: not UTF-8 text (byte {error.start})") from error
         frontend = self.args.frontend or Path(path).suffix.removeprefix(".")
+        if frontend == "onnx":
+            return path, frontend, ""
         if frontend not in SEPARATORS:
-            raise IrcError(
-                f"cannot tell what {path} is by its extension", None, "give --frontend irc or --frontend mlir"
-            )
+            raise IrcError(f"cannot tell what {path} is by its extension", None, "give --frontend irc, mlir or onnx")
         return path, frontend, read_text(Path(path))
 
     def _pieces(self, text: str, frontend: str) -> list[Piece]:
-        if not self.args.split_input_file:
+        if not self.args.split_input_file or frontend not in SEPARATORS:
             return [Piece(text, 0)]
         pieces: list[Piece] = []
         offset = 0
@@ -172,10 +173,14 @@ class OptMain(xDSLOptMain):
                 line_offset=piece.line_offset,
                 register=False,
             )
-        from irc.language import parse
         from irc_tools.definitions import parse_definitions
 
-        return parse("\n" * piece.line_offset + piece.text, name, dims=parse_definitions(self.args.define))
+        dims = parse_definitions(self.args.define)
+        if frontend == "onnx":
+            return open_program(name, dims).module()
+        from irc.language import parse
+
+        return parse("\n" * piece.line_offset + piece.text, name, dims=dims)
 
     def _apply(self, module: ModuleOp) -> None:
         """Runs the passes, verifying before the first and after each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,22 @@ def parse_inputs(options: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def make_arguments(specs: Sequence[ArraySpec], files: dict[str, Path], seed: int) -> list[Array]:
-    """An array for each argument: from its file where one is given, else drawn. A drawn array depends on the seed and
-    on the argument's number alone."""
+def make_arguments(
+    specs: Sequence[ArraySpec], files: dict[str, Path], seed: int, held: Mapping[str, Array] | None = None
+) -> list[Array]:
+    """An array for each argument: from its file where one is given, else the one that the program holds, else drawn. A
+    drawn array depends on the seed and on the argument's number alone."""
     names = [spec.name for spec in specs]
     for name in files:
         if name not in names:
             raise IrcError(
                 f"--input {name}: the function has no argument of that name", None, f"it has {', '.join(names)}"
             )
-    return [_argument(spec, files.get(spec.name), seed, index) for index, spec in enumerate(specs)]
+    own = {name: array for name, array in (held or {}).items() if name not in files}
+    return [
+        own[spec.name] if spec.name in own else _argument(spec, files.get(spec.name), seed, index)
+        for index, spec in enumerate(specs)
+    ]
 
 
 def _argument(spec: ArraySpec, path: Path | None, seed: int, index: int) -> Array:

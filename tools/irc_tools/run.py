@@ -7,15 +7,19 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irc.driver.pipelines import PASSES
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
+from irc_tools.programs import open_program
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,12 +94,13 @@ def _run(arguments: list[str]) -> int:
     if args.arch is not None:
         resolve_arch(args.arch)
     begin = time.perf_counter()
+    program = open_program(args.file, dims)
     with parse_reports(args, PASSES) or nullcontext():
         executable = compile_program(
-            Path(args.file),
+            program.source,
             args.target,
             arch=args.arch,
-            dims=dims,
+            dims=program.dims,
             func=args.func,
             strict_rounding=args.strict_rounding,
             any_order=args.any_order,
@@ -103,7 +108,7 @@ def _run(arguments: list[str]) -> int:
     compiling = time.perf_counter() - begin
     sizes = parse_definitions(args.size, "--size")
     executable = executable.at(**sizes)
-    arrays = make_arguments(executable.arguments, files, args.seed)
+    arrays = make_arguments(executable.arguments, files, args.seed, program.arrays)
     measured = _measure(executable, arrays, compiling)
     _print_run(executable, measured)
     if args.profile is not None:
@@ -112,7 +117,10 @@ def _run(arguments: list[str]) -> int:
         _print_statistics(executable, arrays)
     if args.output is not None:
         _write(measured.results, Path(args.output))
-    return _check(args, {**dims, **sizes}, executable, arrays, measured.results) if args.check else 0
+    if not args.check:
+        return 0
+    sized = replace(program, dims={**program.dims, **sizes})
+    return _check(sized.module(), args.func, executable, arrays, measured.results)
 
 
 def _measure(executable: Any, arrays: list[Any], compiling: float) -> Measured:
@@ -180,14 +188,12 @@ def _write(results: list[Any], folder: Path) -> None:
             np.save(file, storable(result), allow_pickle=False)
 
 
-def _check(
-    args: argparse.Namespace, dims: dict[str, int], executable: Any, arrays: list[Any], results: list[Any]
-) -> int:
+def _check(module: ModuleOp, func: str | None, executable: Any, arrays: list[Any], results: list[Any]) -> int:
     """Compares with the reference evaluation; returns the exit status."""
     from irc.runtime.compare import Comparison, compare
     from irc_tools.tables import print_table
 
-    references, of_f8 = _reference(args, dims, arrays)
+    references, of_f8 = _reference(module, func, arrays)
     comparisons: list[Comparison] = []
     rows: list[list[str]] = []
     for spec, result, reference in zip(executable.results, results, references, strict=True):
@@ -207,13 +213,13 @@ def _check(
     return 1
 
 
-def _reference(args: argparse.Namespace, dims: dict[str, int], arrays: list[Any]) -> tuple[list[Any], bool]:
+def _reference(module: ModuleOp, func: str | None, arrays: list[Any]) -> tuple[list[Any], bool]:
     """The results in float64, rounded where the program rounds; and whether it multiplies f8 matrices."""
-    from irc.driver.program import isolate, load
+    from irc.driver.program import isolate
     from irc.interpreters.nd.interpreter import evaluate
     from irc.runtime.compare import multiplies_f8
 
-    module = isolate(load(Path(args.file), dims=dims), args.func)
+    module = isolate(module, func)
     if (launch := next((op for op in module.walk() if op.name == "kernel.launch"), None)) is not None:
         hint = "check the IR before tile-kernels"
         raise IrcError("--check needs arrays: tiles are not evaluated in float64", launch.location, hint)

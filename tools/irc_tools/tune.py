@@ -12,6 +12,7 @@ from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_variant
 from irc_tools.definitions import parse_definitions, parse_time
 from irc_tools.errors import guarded
+from irc_tools.programs import open_program
 
 if TYPE_CHECKING:
     from irc.driver.tuning import Tunable
@@ -85,7 +86,7 @@ def argument_parser() -> argparse.ArgumentParser:
 def _tune(arguments: list[str]) -> int:
     args = argument_parser().parse_args(arguments)
     from irc.driver.compiler import Options, resolve_arch
-    from irc.driver.program import isolate, load
+    from irc.driver.program import isolate
     from irc.driver.tuning import tunable_kernels, tune_kernels
     from irc.ir.targets import set_target, target_of
     from irc.ir.verification import verify
@@ -99,7 +100,7 @@ def _tune(arguments: list[str]) -> int:
     settings = Settings(parse_time(args.budget), args.search, args.seed, _workers(args.workers))
     arch = "cpu" if target == "cpu" else resolve_arch(args.arch)
     options = Options(arch, strict_rounding=args.strict_rounding, any_order=args.any_order)
-    module = isolate(load(Path(args.file), dims=parse_definitions(args.define)), args.func)
+    module = isolate(open_program(args.file, parse_definitions(args.define)).module(), args.func)
     verify(module)
     set_target(module, arch)
     machine = target_of(module)

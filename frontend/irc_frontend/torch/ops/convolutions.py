@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from irc.ir.dtypes import accumulator, element_named
-from irc_frontend.convolution import conv
+from irc_frontend.convolution import conv, conv_transpose
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.reverse import reverse
 from irc_frontend.tensor import Tensor
@@ -84,26 +84,5 @@ def _product(
         x, weight, element = x.astype("i64"), weight.astype("i64"), "i64"
     if not transposed:
         return Tensor.of(conv(x.node, weight.node, stride, padding, padding, dilation, 1, groups, element=element))
-    windows = [(taps - 1) * step + 1 for taps, step in zip(weight.shape[2:], dilation, strict=True)]
-    low = [window - 1 - before for window, before in zip(windows, padding, strict=True)]
-    high = [before + more for before, more in zip(low, output_padding, strict=True)]
-    axes: tuple[int, ...] = (1, 0, *range(2, x.ndim))
-    if groups > 1:
-        inputs, outputs, *taps = weight.shape
-        weight = weight.reshape(groups, inputs // groups, outputs, *taps).swapaxes(1, 2)
-        weight, axes = weight.reshape(groups * outputs, inputs // groups, *taps), ()
-    y = conv(
-        x.node,
-        weight.node,
-        low=[max(0, each) for each in low],
-        high=[max(0, each) for each in high],
-        dilation=dilation,
-        input_dilation=stride,
-        groups=groups,
-        kernel_axes=axes,
-        flipped=True,
-        element=element,
-    )
-    # More padding than the window has before its last tap takes places away.
-    cut = (slice(max(0, -a), n - max(0, -b)) for a, b, n in zip(low, high, y.shape[2:], strict=True))
-    return Tensor.of(y)[(slice(None), slice(None), *cut)] if min(low + high, default=0) < 0 else Tensor.of(y)
+    behind = [each - more for each, more in zip(padding, output_padding, strict=True)]
+    return Tensor.of(conv_transpose(x.node, weight.node, stride, padding, behind, dilation, groups, element))

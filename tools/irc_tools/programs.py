@@ -1,0 +1,42 @@
+"""The program of a command: a file of irc's own, which the compiler reads, or one of a foreign format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
+
+ONNX = ".onnx"
+"""The extension of ONNX files."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is compiled: a path, with dims that are replaced in it, or a module. arrays: values of arguments that the
+    file brings along, by name."""
+
+    source: Path | ModuleOp
+    dims: Mapping[str, int]
+    arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
+
+    def module(self) -> ModuleOp:
+        """The module as it is read."""
+        from irc.driver.program import load
+
+        return load(self.source, dims=self.dims) if isinstance(self.source, Path) else self.source
+
+
+def open_program(file: str, dims: Mapping[str, int]) -> Program:
+    """The program of a file; of an ONNX file, dims are sizes of the extents that it has names for."""
+    path = Path(file)
+    if path.suffix != ONNX:
+        return Program(path, dims)
+    from irc_frontend.onnx import load
+
+    found = load(path, dims)
+    return Program(found.module, {}, found.arrays())
