@@ -5,5 +5,6 @@ Nothing else in irc imports torch; this module is loaded by torch, through the e
 
 from irc_frontend.torch.backend import backend
 from irc_frontend.torch.explanation import Explanation, explain
+from irc_frontend.torch.exported import from_exported
 
-__all__ = ["Explanation", "backend", "explain"]
+__all__ = ["Explanation", "backend", "explain", "from_exported"]

@@ -13,7 +13,7 @@ from irc_frontend.torch import attention as own
 from irc_frontend.torch.costs import why_slow
 from irc_frontend.torch.masks import Seen
 from irc_frontend.torch.ops.scores import Dropout, Factors, apart, bias_apart, hidden, product, softmax_product
-from irc_frontend.torch.rules import argument, deferred, rule, wide
+from irc_frontend.torch.rules import Left, argument, deferred, rule, wide
 
 OWN = own.attention, own.attention_gradients
 """What defines the ops of these rules."""
@@ -41,6 +41,24 @@ def _attention(
     may_hide = bias is not None or (window is not None and shape[-2] >= k.shape[-2] + window)
     y, sums = softmax_product(factors, scores, Dropout(apart(words, k), dropout), may_hide)
     return y.reshape(*shape[:-1], v.shape[-1]), sums.reshape(*shape[:-1])
+
+
+@rule(torch.ops.aten.scaled_dot_product_attention.default)
+def _exported(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,  # heads of k and v may always divide those of q
+) -> Tensor:
+    """torch's own, as programs of torch.export have it."""
+    if dropout:
+        raise Left("attention with dropout")
+    return ir.attention(q, k, v, is_causal, scale, None, bias)
 
 
 @rule(torch.ops.irc.attention_gradients.default)
