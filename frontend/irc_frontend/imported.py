@@ -52,9 +52,14 @@ class Imported:
         leaves, roots = list(arguments.values()), list(self.outputs.values())
         module = build_module(sorted_nodes([*leaves, *roots]), roots, leaves)
         function = entry_of(module)
-        for argument, name in zip(function.body.block.args, arguments, strict=True):
-            argument.name_hint = SSAValue.extract_valid_name(name) or None
-        function.arg_attrs = ArrayAttr([DictionaryAttr({ARGUMENT_NAME: StringAttr(name)}) for name in arguments])
+        hints = [SSAValue.extract_valid_name(name) or None for name in arguments]  # it cuts off `_1`
+        for argument, hint in zip(function.body.block.args, hints, strict=True):
+            argument.name_hint = hint
+        attributes = (
+            DictionaryAttr({} if name == hint else {ARGUMENT_NAME: StringAttr(name)})
+            for name, hint in zip(arguments, hints, strict=True)
+        )
+        function.arg_attrs = ArrayAttr(attributes)
         declare_dims(module, list(self.dims))
         return module
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from irc.driver.reports import Reports
 
 
+_FILE = "a .irc program, a .mlir file of nd functions, an .onnx file, or StableHLO in a .stablehlo.mlir file"
+
 VALUES = {"true": True, "1": True, "false": False, "0": False}
 """Of a flag."""
 
@@ -45,7 +47,11 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 def add_variant(parser: argparse.ArgumentParser) -> None:
     """The program and what selects a variant of it."""
-    parser.add_argument("file", metavar="FILE", help="a .irc program, a .mlir file of nd functions, or an .onnx file")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help=_FILE,
+    )
     parser.add_argument(
         "-D", "--define", action="append", default=[], metavar="NAME=INT", help="replace a dim of the program"
     )

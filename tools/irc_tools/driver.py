@@ -27,9 +27,9 @@ from irc.support.files import read_text, write_text
 from irc_tools.arguments import parse_reports
 from irc_tools.expected import Expectations
 from irc_tools.pipeline_spec import parse_passes, parse_target
-from irc_tools.programs import open_program
+from irc_tools.programs import foreign, open_program
 
-SEPARATORS = {"mlir": "// -----", "irc": "# -----"}
+SEPARATORS = {"mlir": "// -----", "irc": "# -----", "stablehlo": "// -----"}
 """Lines between the pieces of a file under `--split-input-file`."""
 
 
@@ -127,11 +127,13 @@ class OptMain(xDSLOptMain):
                 return "<stdin>", frontend, sys.stdin.buffer.read().decode("utf-8")
             except UnicodeDecodeError as error:
                 raise IrcError(f"cannot read standard input: not UTF-8 text (byte {error.start})") from error
-        frontend = self.args.frontend or Path(path).suffix.removeprefix(".")
+        frontend = self.args.frontend or foreign(path) or Path(path).suffix.removeprefix(".")
         if frontend == "onnx":
             return path, frontend, ""
         if frontend not in SEPARATORS:
-            raise IrcError(f"cannot tell what {path} is by its extension", None, "give --frontend irc, mlir or onnx")
+            raise IrcError(
+                f"cannot tell what {path} is by its extension", None, "give --frontend irc, mlir, onnx or stablehlo"
+            )
         return path, frontend, read_text(Path(path))
 
     def _pieces(self, text: str, frontend: str) -> list[Piece]:
@@ -178,6 +180,10 @@ class OptMain(xDSLOptMain):
         dims = parse_definitions(self.args.define)
         if frontend == "onnx":
             return open_program(name, dims).module()
+        if frontend == "stablehlo":
+            from irc_frontend.stablehlo import load
+
+            return load("\n" * piece.line_offset + piece.text, name).module
         from irc.language import parse
 
         return parse("\n" * piece.line_offset + piece.text, name, dims=dims)

@@ -59,9 +59,8 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "input_file", nargs="?", metavar="FILE", help="a .irc or .mlir file; standard input if left out or -"
     )
-    group.add_argument(
-        "-f", "--frontend", choices=("irc", "mlir", "onnx"), help="how to read FILE (default: by its extension)"
-    )
+    frontends = ("irc", "mlir", "onnx", "stablehlo")
+    group.add_argument("-f", "--frontend", choices=frontends, help="how to read FILE (default: by its extension)")
     group.add_argument(
         "-D", "--define", action="append", default=[], metavar="NAME=INT", help="replace a dim of a .irc program"
     )

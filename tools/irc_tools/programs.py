@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irc.support.diagnostics import IrcError
+
 if TYPE_CHECKING:
     import numpy as np
     from xdsl.dialects.builtin import ModuleOp
 
-ONNX = ".onnx"
-"""The extension of ONNX files."""
+FOREIGN = {".onnx": "onnx", ".stablehlo": "stablehlo", ".stablehlo.mlir": "stablehlo"}
+"""How a file of a foreign format ends, and what irc-opt's `--frontend` calls the format."""
+
+
+def foreign(file: str) -> str | None:
+    """The foreign format of a file, by its name."""
+    return next((name for end, name in FOREIGN.items() if file.endswith(end)), None)
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,17 @@ class Program:
 
 def open_program(file: str, dims: Mapping[str, int]) -> Program:
     """The program of a file; of an ONNX file, dims are sizes of the extents that it has names for."""
-    path = Path(file)
-    if path.suffix != ONNX:
+    path, kind = Path(file), foreign(file)
+    if kind is None:
         return Program(path, dims)
-    from irc_frontend.onnx import load
+    if kind == "onnx":
+        from irc_frontend.onnx import load
 
-    found = load(path, dims)
+        found = load(path, dims)
+    else:
+        from irc_frontend import stablehlo
+
+        if dims:
+            raise IrcError(f"{file}: a module has no dims to replace", hint="dims belong to .irc files")
+        found = stablehlo.load(path)
     return Program(found.module, {}, found.arrays())

@@ -13,6 +13,7 @@ from irc.support.diagnostics import IrcError
 from irc_frontend.graph import Node
 from irc_frontend.onnx.model import element_of
 from irc_frontend.onnx.rules import RULES, Rule, rule
+from irc_frontend.quotients import quotient, remainder
 from irc_frontend.tensor import Tensor
 
 _PLAIN: dict[str, Callable[..., Tensor]] = {
@@ -43,20 +44,12 @@ RULES.update({name: Rule(_of_two(function)) for name, function in _PLAIN.items()
 
 @rule("Div")
 def _div(a: Tensor, b: Tensor) -> Tensor:
-    """Integers are rounded towards 0."""
-    if not a.node.is_integer:
-        return a / b
-    floor = a // b
-    if a.element == "u8":
-        return floor
-    return ir.where((floor * b != a) & ((a < 0) != (b < 0)), floor + 1, floor)
+    return quotient(a, b)
 
 
 @rule("Mod")
 def _mod(a: Tensor, b: Tensor, *, fmod: int = 0) -> Tensor:
-    if not fmod:
-        return a % b
-    return a - _div(a, b) * b if a.node.is_integer else ir.fmod(a, b)
+    return remainder(a, b) if fmod else a % b
 
 
 @rule("Pow")
