@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -33,8 +33,13 @@ class Rule:
     @cached_property
     def keywords(self) -> frozenset[str]:
         """The attributes that it has."""
-        parameters = inspect.signature(self.record).parameters.values()
-        return frozenset(each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY)
+        found: set[str] = set()
+        for each in inspect.signature(self.record).parameters.values():
+            if each.kind is inspect.Parameter.KEYWORD_ONLY:
+                found.add(each.name)
+            elif each.kind is inspect.Parameter.VAR_KEYWORD:  # those of a TypedDict
+                found.update(get_args(get_type_hints(self.record)[each.name])[0].__annotations__)
+        return frozenset(found)
 
     def __call__(self, inputs: list[Any], attributes: Mapping[str, Any], context: Mapping[str, int]) -> Any:
         if unknown := sorted(set(attributes) - self.keywords):

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 from irc.support.diagnostics import IrcError
+
+
+class Window(TypedDict, total=False):
+    """The attributes by which operators say where their windows lie."""
+
+    auto_pad: str
+    dilations: list[int]
+    pads: list[int]
+    strides: list[int]
 
 
 @dataclass(frozen=True)
@@ -23,19 +33,10 @@ class Along:
     count: int
 
 
-def windows(
-    extents: Sequence[int],
-    sizes: Sequence[int],
-    *,
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-) -> list[Along]:
+def windows(extents: Sequence[int], sizes: Sequence[int], ceil_mode: int = 0, **how: Unpack[Window]) -> list[Along]:
     """Those of each axis of space; sizes are those of a window."""
-    rank = len(extents)
-    steps, apart, both = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
+    rank, ones = len(extents), [1] * len(extents)
+    steps, apart, both = how.get("strides", ones), how.get("dilations", ones), how.get("pads", [0] * 2 * rank)
     if not len(sizes) == len(steps) == len(apart) == rank or len(both) != 2 * rank:
         raise IrcError(f"expected kernels, strides and dilations of {rank} numbers, and pads of {2 * rank}")
     if min([*both, 0]) < 0 or min([*steps, *apart, *sizes, 1]) < 1:
@@ -43,7 +44,7 @@ def windows(
     found: list[Along] = []
     for axis, (extent, size, step, gap) in enumerate(zip(extents, sizes, steps, apart, strict=True)):
         reach = (size - 1) * gap + 1
-        low, high = _padding(auto_pad, extent, reach, step, both[axis], both[rank + axis])
+        low, high = _padding(how.get("auto_pad", ""), extent, reach, step, both[axis], both[rank + axis])
         room = extent + low + high - reach
         count = (-(-room // step) if ceil_mode else room // step) + 1
         if ceil_mode and (count - 1) * step >= extent + low:  # the last window would begin behind the elements

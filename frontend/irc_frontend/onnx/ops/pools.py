@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.onnx.rules import rule
-from irc_frontend.onnx.windows import Along, windows
+from irc_frontend.onnx.windows import Along, Window, windows
 from irc_frontend.tensor import Tensor
 
 
@@ -19,73 +19,27 @@ def _max_pool(
     x: Tensor,
     *,
     kernel_shape: list[int],
-    auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
-    dilations: list[int] | None = None,
-    pads: list[int] | None = None,
     storage_order: int = 0,
-    strides: list[int] | None = None,
     outputs: int = 1,
+    **how: Unpack[Window],
 ) -> Tensor:
     if outputs > 1:
         raise IrcError("the result Indices is not supported")
-    found = windows(
-        x.shape[2:],
-        kernel_shape,
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
-    )
-    return _reduced(x, found, "max")
+    return _reduced(x, windows(x.shape[2:], kernel_shape, ceil_mode, **how), "max")
 
 
 @rule("AveragePool")
 def _average_pool(
-    x: Tensor,
-    *,
-    kernel_shape: list[int],
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    count_include_pad: int = 0,
-    dilations: list[int] | None = None,
-    pads: list[int] | None = None,
-    strides: list[int] | None = None,
+    x: Tensor, *, kernel_shape: list[int], ceil_mode: int = 0, count_include_pad: int = 0, **how: Unpack[Window]
 ) -> Tensor:
-    found = windows(
-        x.shape[2:],
-        kernel_shape,
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
-    )
+    found = windows(x.shape[2:], kernel_shape, ceil_mode, **how)
     return _reduced(x, found, "sum") / _counts(found, bool(count_include_pad), x.dtype)
 
 
 @rule("LpPool")
-def _lp_pool(
-    x: Tensor,
-    *,
-    kernel_shape: list[int],
-    p: int = 2,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: list[int] | None = None,
-    pads: list[int] | None = None,
-    strides: list[int] | None = None,
-) -> Tensor:
-    found = windows(
-        x.shape[2:],
-        kernel_shape,
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
-    )
+def _lp_pool(x: Tensor, *, kernel_shape: list[int], p: int = 2, ceil_mode: int = 0, **how: Unpack[Window]) -> Tensor:
+    found = windows(x.shape[2:], kernel_shape, ceil_mode, **how)
     return _reduced(ir.abs(x) ** float(p), found, "sum") ** (1.0 / p)
 
 

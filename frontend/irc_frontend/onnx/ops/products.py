@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.convolution import conv_transpose
 from irc_frontend.onnx.rules import rule
-from irc_frontend.onnx.windows import windows
+from irc_frontend.onnx.windows import Window, windows
 from irc_frontend.tensor import Tensor
 
 
@@ -52,20 +52,19 @@ def _conv(
     weight: Tensor,
     bias: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: list[int] | None = None,
     group: int = 1,
     kernel_shape: list[int] | None = None,
-    pads: list[int] | None = None,
-    strides: list[int] | None = None,
+    **how: Unpack[Window],
 ) -> Tensor:
-    sizes = weight.shape[2:]
-    if kernel_shape is not None and tuple(kernel_shape) != sizes:
+    _expect_kernel(weight, kernel_shape)
+    found = windows(x.shape[2:], weight.shape[2:], **how)
+    steps, low, high, apart = ([getattr(each, name) for each in found] for name in ("step", "low", "high", "apart"))
+    return _with_bias(ir.conv(x, weight, steps, low, high, apart, groups=group), bias)
+
+
+def _expect_kernel(weight: Tensor, kernel_shape: list[int] | None) -> None:
+    if kernel_shape is not None and tuple(kernel_shape) != weight.shape[2:]:
         raise IrcError(f"the kernel {weight.node.type} has not the kernel_shape {kernel_shape}")
-    found = windows(x.shape[2:], sizes, strides=strides, pads=pads, dilations=dilations, auto_pad=auto_pad)
-    numbers = ([getattr(each, name) for each in found] for name in ("step", "low", "high", "apart"))
-    strides, low, high, dilations = numbers
-    return _with_bias(ir.conv(x, weight, strides, low, high, dilations, groups=group), bias)
 
 
 def _with_bias(y: Tensor, bias: Tensor | None) -> Tensor:
@@ -78,19 +77,15 @@ def _conv_transpose(
     weight: Tensor,
     bias: Tensor | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: list[int] | None = None,
     group: int = 1,
     kernel_shape: list[int] | None = None,
     output_padding: list[int] | None = None,
     output_shape: list[int] | None = None,
-    pads: list[int] | None = None,
-    strides: list[int] | None = None,
+    **how: Unpack[Window],
 ) -> Tensor:
-    rank = x.ndim - 2
-    if kernel_shape is not None and tuple(kernel_shape) != weight.shape[2:]:
-        raise IrcError(f"the kernel {weight.node.type} has not the kernel_shape {kernel_shape}")
-    strides, dilations = strides or [1] * rank, dilations or [1] * rank
+    _expect_kernel(weight, kernel_shape)
+    rank, auto_pad, pads = x.ndim - 2, how.get("auto_pad", "NOTSET"), how.get("pads")
+    strides, dilations = how.get("strides", [1] * rank), how.get("dilations", [1] * rank)
     more, both = output_padding or [0] * rank, pads or [0] * 2 * rank
     before, behind = list(both[:rank]), list(both[rank:])
     reach = [(taps - 1) * gap + 1 for taps, gap in zip(weight.shape[2:], dilations, strict=True)]
