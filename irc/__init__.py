@@ -9,16 +9,20 @@ from importlib import import_module
 from os.path import exists
 from typing import TYPE_CHECKING, Any
 
+from irc.support.version import VERSION
+
 if TYPE_CHECKING:
     from irc.driver.compiler import compile
     from irc.driver.reports import Reports
     from irc.runtime.executable import Executable
+    from irc.runtime.saved import load
     from irc.support.diagnostics import IrcError
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _LAZY = {
     "compile": "irc.driver.compiler",
+    "load": "irc.runtime.saved",
     "Reports": "irc.driver.reports",
     "Executable": "irc.runtime.executable",
     "IrcError": "irc.support.diagnostics",
@@ -34,7 +38,7 @@ if exists(f"{__path__[0]}/client.py"):  # noqa: PTH110, pathlib takes longer tha
         stacklevel=2,
     )
 
-__all__ = ["Executable", "IrcError", "Reports", "__version__", "compile"]
+__all__ = ["Executable", "IrcError", "Reports", "__version__", "compile", "load"]
 
 
 def __getattr__(name: str) -> Any:

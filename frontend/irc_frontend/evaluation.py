@@ -15,12 +15,14 @@ from irc_frontend.demand import kept_beside
 from irc_frontend.graph import ARGUMENT, HOST, LEAF, TILE, Node, fail, sorted_nodes, structure
 from irc_frontend.host import call_of
 from irc_frontend.leaves import placed
+from irc_frontend.recorded import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from xdsl.dialects.builtin import ModuleOp
 
+    from irc.driver.subjects import Recorded
     from irc.runtime.executable import Executable
     from irc.support.extents import Dim
 
@@ -127,22 +129,29 @@ def compile_nodes(
     """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
     The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order. dims: of which
     numbers in shapes stand for sizes."""
+    if leaves is None:
+        leaves = [node for node in order if node.op == LEAF]
+    program = recorded(order, roots, leaves, dims) or _module(order, roots, leaves, dims)
+    return compile_program(program, roots, donate, any_order=any_order)
+
+
+def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node], dims: Sequence[Dim]) -> ModuleOp:
     from irc.ir.extents import declare_dims
     from irc_frontend.build import build_module
 
     module = build_module(order, roots, leaves)
     declare_dims(module, dims)
-    return compile_module(module, roots, donate, any_order=any_order)
+    return module
 
 
-def compile_module(
-    module: ModuleOp, roots: Sequence[Node], donate: Sequence[int] = (), *, any_order: bool = False
+def compile_program(
+    program: ModuleOp | Recorded, roots: Sequence[Node], donate: Sequence[int] = (), *, any_order: bool = False
 ) -> Executable:
-    """The same of the module that was built of them."""
+    """The same of the module, or the recorded program, that was made of them."""
     import irc
 
     try:
-        return irc.compile(module, current_target(), donate=donate, any_order=any_order, autotune=current_autotune())
+        return irc.compile(program, current_target(), donate=donate, any_order=any_order, autotune=current_autotune())
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()

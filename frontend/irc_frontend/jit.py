@@ -17,7 +17,7 @@ import numpy as np
 
 from irc.support.diagnostics import IrcError
 from irc_frontend.dims import Dim, NotOne, Shape, is_fixed, known_dims, one_module
-from irc_frontend.evaluation import autotuned, compile_module, current_target, evaluate
+from irc_frontend.evaluation import autotuned, compile_nodes, compile_program, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
 from irc_frontend.leaves import placed
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
@@ -243,7 +243,7 @@ class _Recorder:
         if dims:
             executable = self._sized(shapes, dims, first, donated)
         else:
-            executable = compile_module(first.module(), first.roots, donated)
+            executable = compile_nodes(first.order, first.roots, first.inputs, donated)
         return _Program(executable, first.fixed, first.tree, [root.element for root in first.roots])
 
     def _sized(
@@ -258,7 +258,7 @@ class _Recorder:
         if not all(is_fixed(node.shape, dims.values()) for node in first.fixed):
             raise NotOne("an array that it makes depends on a size")
         try:
-            return compile_module(one_module(build, dims), first.roots, donated)
+            return compile_program(one_module(build, dims), first.roots, donated)
         except IrcError as error:
             raise NotOne(error.message) from error
 

@@ -1,9 +1,9 @@
 """`irc.compile`: a program in, an `Executable` out.
 
 Compilations are cached twice. In memory, the same program, target and options give the same `Executable`. On the disk,
-the artifact of a module is kept under a key of its text without locations; that key is kept beside it for each source
-text, with the locations of the kernels in that text, so that a known text needs neither parsing nor any import of the
-compiler.
+for the targets `cuda` and `cpu`, the artifact of a module is kept under a key of its text without locations; that key
+is kept beside it for each source text and each recorded program, with where its locations are there, so that what is
+known needs neither parsing nor any import of the compiler.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.reports import is_reporting, note_program
-from irc.driver.subjects import Options, Subject, module_text, places_of, subject_of
-from irc.runtime.artifact import Artifact
+from irc.driver.subjects import Options, Recorded, Subject, module_text, places_of, subject_of
+from irc.runtime.artifact import Artifact, moves
 from irc.runtime.executable import Executable
 from irc.support import cache
 from irc.support.diagnostics import IrcError
+from irc.support.llvm import host
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
 DEFAULT_ARCH = "sm_90a"
 """What is compiled for where there is no GPU to ask."""
 
-_ARCHES = {"cpu": "cpu", "interpret": ""}
+CPU = "cpu"
+"""The architecture of the target `cpu`."""
+
+LINKS, ARTIFACTS = "texts", "artifacts"
+"""The kinds of entries in the cache: which artifact a text or a recorded program has, and artifacts."""
+
+_ARCHES = {"cpu": CPU, "interpret": ""}
 """What the targets that are no GPU's are compiled for."""
 
 TARGETS = ("cpu", "cuda", "interpret", "sim")
@@ -41,7 +48,7 @@ MAX_IN_MEMORY = 256
 
 
 def compile(
-    program: str | Path | ModuleOp,
+    program: str | Path | ModuleOp | Recorded,
     target: str | None = None,
     *,
     arch: str | None = None,
@@ -54,7 +61,8 @@ def compile(
 ) -> Executable:
     """Compiles a program for a target.
 
-    program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), or a module with an nd function.
+    program: `.irc` text (a `str`), a file (a `Path`, `.irc` or `.mlir`), a module with an nd function, or one that is
+    built when it is not known.
     target: `cpu` (machine code of this CPU), `cuda`, `sim` (the kernels of `cuda`, simulated thread by thread), or
     `interpret` (numpy, op by op: the reference); see `default_target` for what it is without one.
     arch: the architecture of the kernels; by default the present GPU's.
@@ -85,7 +93,7 @@ def compile(
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
     executable = _ON[target](subject, options)
-    executable.reporter = origin = Origin(subject.as_text(), target, options)
+    executable.reporter = origin = Origin(subject.kept(), target, options)
     note_program(origin)
     return _executables.keep(key, executable)
 
@@ -126,12 +134,21 @@ def compile_artifact(
     func: str | None = None,
     strict_rounding: bool = False,
     any_order: bool = False,
+    target: str = "cuda",
 ) -> Artifact:
-    """Compiles a program to kernels and a host plan without loading them: this needs no GPU.
+    """Compiles a program to kernels and a host plan without loading them, for the target `cuda` or `cpu`: this needs no
+    GPU.
 
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
     options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
-    return _artifact(subject_of(program), options)
+    subject = subject_of(program)
+    if target != "cpu":
+        return _artifact(subject, options)
+    found = _on_cpu(subject, replace(options, arch=CPU, tuned="").with_tuned())
+    if found.artifact is None:
+        names = ", ".join(dim.name for dim in found.dims)
+        raise IrcError(f"code of a CPU is for one size, and {found.name} has the dims {names}", hint="give each by -D")
+    return found.artifact
 
 
 def artifact_options(
@@ -245,13 +262,22 @@ def _for_sizes(module: ModuleOp, target: str, make: Callable[[ModuleOp], Executa
 
 
 def _on_cpu(subject: Subject, options: Options) -> Executable:
-    from irc.driver.cpu import compile_on_cpu
+    from irc.runtime.cpu import cpu_executable
+
+    if (found := _known(subject, options)) is not None:
+        return cpu_executable(found)
     from irc.ir.extents import dims_of
 
-    # Sums in any order are no faster here, and have no loops.
-    make = partial(compile_on_cpu, strict_rounding=options.strict_rounding, tuned=bool(options.tuned))
     module = subject.module(options)
-    return _for_sizes(module, "cpu", make) if dims_of(module) else make(module)
+    if dims_of(module):
+        return _for_sizes(module, "cpu", partial(_on_cpu_for_size, options=options))
+    return cpu_executable(_linked(subject, module, options))
+
+
+def _on_cpu_for_size(module: ModuleOp, options: Options) -> Executable:
+    from irc.runtime.cpu import cpu_executable
+
+    return cpu_executable(_linked(subject_of(module), module, options))
 
 
 def _on_cuda(subject: Subject, options: Options) -> Executable:
@@ -275,36 +301,67 @@ _ON = {"cpu": _on_cpu, "cuda": _on_cuda, "interpret": _interpreted, "sim": _on_s
 
 def _artifact(subject: Subject, options: Options) -> Artifact:
     """From the disk if it is there, else compiled and put there."""
-    text_key = cache.key_of("text", subject.key, options) if subject.text is not None else None
-    if text_key is not None and not is_reporting() and (found := _linked(text_key)) is not None:
-        return found
-    module = subject.module(options)
-    places = places_of(module)
-    module_key = cache.key_of("module", module_text(module), options.of_passes, options.tuned)
-    artifact = None if is_reporting() else _stored(module_key)
-    if artifact is None:
-        from irc.driver.build import build
+    found = _known(subject, options)
+    return _linked(subject, subject.module(options), options) if found is None else found
 
-        artifact = replace(build(module, **options.of_passes), places=places)
-        cache.write("artifacts", module_key, artifact.to_bytes())
-    artifact = artifact.at_places(places)
-    if text_key is not None:
-        link = {"artifact": module_key, "locations": artifact.locations}
-        cache.write("texts", text_key, json.dumps(link).encode())
+
+def _known(subject: Subject, options: Options) -> Artifact | None:
+    """What the disk has for a text or a recorded program, with its own locations; None where there is nothing."""
+    if subject.given is not None or is_reporting():
+        return None
+    if (content := cache.read(LINKS, _link_key(subject, options))) is None:
+        return None
+    link = json.loads(content)
+    if (found := _stored(link["artifact"])) is None:
+        return None
+    return found.moved(link["moved"]).moved(moves(link["places"], subject.own_places()))
+
+
+def _linked(subject: Subject, module: ModuleOp, options: Options) -> Artifact:
+    """The artifact of a subject's module, which is lowered in place; `_known` finds it from now on."""
+    places, key = places_of(module), _module_key(module, options)
+    artifact = _of_module(module, options, key, places)
+    if subject.given is None:
+        moved = moves(artifact.places, places)
+        link = {"artifact": key, "moved": moved, "places": subject.own_places()}
+        cache.write(LINKS, _link_key(subject, options), json.dumps(link).encode())
+    return artifact.at_places(places)
+
+
+def _of_module(module: ModuleOp, options: Options, key: str, places: tuple[str, ...]) -> Artifact:
+    """The artifact of a module or of an equal one, at the places of that one."""
+    if not is_reporting() and (found := _stored(key)) is not None:
+        return found
+    artifact = replace(_build(module, options), places=places)
+    cache.write(ARTIFACTS, key, artifact.to_bytes())
     return artifact
 
 
-def _linked(text_key: str) -> Artifact | None:
-    """The artifact of a known text, with the text's own locations."""
-    if (content := cache.read("texts", text_key)) is None:
-        return None
-    link = json.loads(content)
-    found = _stored(link["artifact"])
-    return None if found is None else found.at_locations(link["locations"])
+def _build(module: ModuleOp, options: Options) -> Artifact:
+    if options.arch == CPU:
+        from irc.driver.cpu import build_for_cpu
+
+        return build_for_cpu(module, **options.of_passes)
+    from irc.driver.build import build
+
+    return build(module, **options.of_passes)
+
+
+def _link_key(subject: Subject, options: Options) -> str:
+    return cache.key_of("text", subject.key, options, _machine(options))
+
+
+def _module_key(module: ModuleOp, options: Options) -> str:
+    return cache.key_of("module", module_text(module), options.of_passes, options.tuned, _machine(options))
+
+
+def _machine(options: Options) -> tuple[str, ...]:
+    """What machine code is for, beside the architecture."""
+    return host() if options.arch == CPU else ()
 
 
 def _stored(key: str) -> Artifact | None:
-    content = cache.read("artifacts", key)
+    content = cache.read(ARTIFACTS, key)
     return None if content is None else Artifact.from_bytes(content)
 
 

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cpu.compiling import Loaded, assemble, functions, has_pairs
+from irc.codegen.cpu.compiling import assemble, functions, has_pairs
 from irc.codegen.cpu.printer import Code, print_kernel
-from irc.codegen.cpu.threads import FUNCTIONS, pool_text
+from irc.codegen.cpu.threads import pool_text
 from irc.dialects.cpu import GemmOp, KernelOp
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import timed
 from irc.driver.reproducers import reproducing
 from irc.ir.functions import entry_of
-from irc.runtime.cpu import CpuKernel, CpuProgram
-from irc.runtime.executable import Executable
-from irc.runtime.host import HostProgram
-from irc.runtime.threads import PoolCode
+from irc.ir.locations import describe
+from irc.runtime.artifact import Artifact
+from irc.runtime.cpu import KERNELS, POOL
+from irc.runtime.cpu_plan import Check, CpuKernel
+from irc.runtime.cpu_plan_reader import read_cpu_plan
 from irc.support.garbage import seldom_collecting
+from irc.support.llvm import host
 
 
-def compile_on_cpu(module: ModuleOp, **options: Any) -> Executable:
+def build_for_cpu(module: ModuleOp, **options: Any) -> Artifact:
     """Compiles a module with one nd function, which is for the architecture `cpu`, and is lowered in place. `options`
     as for `levels`."""
-    entry = entry_of(module)
-    name, (arguments, results) = entry.sym_name.data, signature(entry)
+    arguments, results = signature(entry_of(module))
     with seldom_collecting():
         for _ in levels(module, ("cpu",), **options):
             pass
         with reproducing(module, "asm"):
-            kernels = timed("machine code", lambda: _loaded(module))
-    program = HostProgram(arguments, results, CpuProgram(module, kernels))
-    return Executable(name, "cpu", arguments, results, program)
+            kernels, objects = timed("machine code", lambda: _machine_code(module))
+        plan = read_cpu_plan(module, kernels, host())
+    return Artifact(
+        arch="cpu",
+        arguments=arguments,
+        results=results,
+        plan=plan.to_json(),
+        manifest={"kernels": []},
+        kernels=(),
+        objects=objects,
+    )
 
 
 def codes_of(module: ModuleOp) -> list[Code]:
@@ -43,31 +51,22 @@ def codes_of(module: ModuleOp) -> list[Code]:
     return [print_kernel(op, has_pairs=has_pairs(), functions=functions()) for op in kernels]
 
 
-def _loaded(module: ModuleOp) -> dict[str, CpuKernel]:
-    """The kernels of a module in memory."""
+def pool_object() -> bytes:
+    """The object file of the code of pools of threads."""
+    return assemble([pool_text()])
+
+
+def _machine_code(module: ModuleOp) -> tuple[list[CpuKernel], dict[str, bytes]]:
+    """The kernels of a module, and its object files."""
     ops = [op for op in module.ops if isinstance(op, KernelOp)]
     if not ops:
-        return {}
+        return [], {}
     codes = codes_of(module)
-    multiplies = {op.sym_name.data for op in ops if any(isinstance(inner, GemmOp) for inner in op.walk())}
-    loaded = Loaded(assemble([code.text for code in codes]), [code.name for code in codes], multiplies=bool(multiplies))
-    return {
-        code.name: CpuKernel(
-            loaded.address(code.name),
-            op.tile_count,
-            code.own_bytes,
-            code.name in multiplies,
-            tuple((check.expected, check.location) for check in code.checks),
-            loaded,
-            pool_code,
-        )
-        for op, code in zip(ops, codes, strict=True)
-    }
+    kernels = [_kernel(op, code) for op, code in zip(ops, codes, strict=True)]
+    return kernels, {KERNELS: assemble([code.text for code in codes]), POOL: pool_object()}
 
 
-@cache
-def pool_code() -> PoolCode:
-    """The code of pools of threads in memory."""
-    loaded = Loaded(assemble([pool_text()]), FUNCTIONS, multiplies=False)
-    begin, finish, serve = map(loaded.address, FUNCTIONS)
-    return PoolCode(begin, finish, serve, loaded)
+def _kernel(op: KernelOp, code: Code) -> CpuKernel:
+    multiplies = any(isinstance(inner, GemmOp) for inner in op.walk())
+    checks = tuple(Check(check.expected, describe(check.location)) for check in code.checks)
+    return CpuKernel(code.name, op.tile_count, code.own_bytes, multiplies, checks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,15 +47,26 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A program before it is a module. `key` tells it from others. `build` makes its module. `places` gives those of
+    its parts, of equal programs in the same order."""
+
+    key: str
+    build: Callable[[], ModuleOp]
+    places: Callable[[], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
 class Subject:
-    """A program that is compiled: its text and file name, or a module; `key` tells it from others. places: of the
-    ops of the module that the text was printed of, in the order of a walk."""
+    """A program that is compiled: its text and file name, a module, or one that is recorded; `key` tells it from
+    others. places: of the ops of the module that the text was printed of, in the order of a walk."""
 
     key: tuple[str, ...]
     text: str | None
     name: str
     given: ModuleOp | None
     places: tuple[str, ...] = ()
+    recorded: Recorded | None = None
 
     def module(self, options: Options) -> ModuleOp:
         """The parsed and verified module, the entry function alone, with the architecture that it is for."""
@@ -69,19 +81,28 @@ class Subject:
             donate(entry_of(module), options.donate)
         return module
 
-    def as_text(self) -> Subject:
+    def kept(self) -> Subject:
         """The same program, of which no module is kept."""
-        if self.given is None:
+        return self if self.given is None else self.as_text()
+
+    def as_text(self) -> Subject:
+        """The same program as text."""
+        module = self.given if self.recorded is None else self.recorded.build()
+        if module is None:
             return self
-        text, name = self.key[1], "module.mlir"
-        return Subject(("text", name, text), text, name, None, places_of(self.given))
+        text, name = module_text(module), "module.mlir"
+        return Subject(("text", name, text), text, name, None, places_of(module))
+
+    def own_places(self) -> tuple[str, ...]:
+        """The places that equal programs differ in, where the key does not have them."""
+        return () if self.recorded is None else self.recorded.places()
 
     def _isolated(self, options: Options) -> ModuleOp:
         from irc.driver.program import isolate
         from irc.ir.verification import verify
 
         module = self._parsed(options)
-        if self.given is not None or self.name.endswith(".mlir"):
+        if self.text is None or self.name.endswith(".mlir"):
             timed(VERIFY, lambda: verify(module))
         return isolate(module, options.func)
 
@@ -89,6 +110,8 @@ class Subject:
         if self.given is not None:
             _refuse_dims(options)
             return self.given
+        if self.recorded is not None:
+            return self.recorded.build()
         text = self.text
         assert text is not None
         module = timed("parse", lambda: parse(text, self.name, dims=dict(options.dims)))
@@ -99,8 +122,10 @@ class Subject:
         return module
 
 
-def subject_of(program: str | Path | ModuleOp) -> Subject:
+def subject_of(program: str | Path | ModuleOp | Recorded) -> Subject:
     """The program as it is compiled; IrcError where it is nothing that can be, or a file that cannot be read."""
+    if isinstance(program, Recorded):
+        return Subject(("recorded", program.key), None, "<module>", None, recorded=program)
     if isinstance(program, str | Path):
         text, name = source_of(program)
         register_source(name, text)

@@ -1,7 +1,8 @@
 """What a compilation leaves: plain data that runs, prints and travels without any part of the compiler.
 
 An artifact is stored as one zip file: `artifact.json` beside each level's IR (`ir/<level>.mlir`) and each kernel's
-source, PTX and cubin (`kernels/<name>.cu`, `.ptx`, `.cubin`). Nothing here imports xDSL.
+source, PTX and cubin (`kernels/<name>.cu`, `.ptx`, `.cubin`), or for a CPU object files (`objects/<name>.o`). Nothing
+here imports xDSL.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-FORMAT = 7
+FORMAT = 8
 """Of the zip file; a file of another format is not read."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -89,10 +90,10 @@ class KernelBinary:
 class Artifact:
     """A compiled program.
 
-    `plan` is the host plan as `irc.runtime.plan` writes it; `manifest` is what `irc-compile` writes
-    (`irc.driver.manifest`); `levels` has the IR after the pipeline of each level. `places` are the places of the ops of
-    the nd module that it was compiled from, in the order of a walk: equal modules share an artifact, and differ in
-    their places alone.
+    `plan` is the host plan as `irc.runtime.plan` writes it, or on a CPU `irc.runtime.cpu_plan`, whose machine code is
+    in `objects`; `manifest` is what `irc-compile` writes (`irc.driver.manifest`); `levels` has the IR after the
+    pipeline of each level. `places` are the places of the ops of the nd module that it was compiled from, in the order
+    of a walk: equal modules share an artifact, and differ in their places alone.
     """
 
     arch: str
@@ -103,6 +104,7 @@ class Artifact:
     kernels: tuple[KernelBinary, ...]
     levels: dict[str, str] = field(default_factory=dict[str, str])
     places: tuple[str, ...] = ()
+    objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
     cached: bool = False
     """Whether it was read from the disk instead of compiled."""
 
@@ -118,16 +120,18 @@ class Artifact:
             "kernels": [{"name": kernel.name, "location": kernel.location} for kernel in self.kernels],
             "levels": list(self.levels),
             "places": self.places,
+            "objects": list(self.objects),
         }
+        parts: dict[str, str | bytes] = {"artifact.json": json.dumps(head)}
+        parts |= {f"ir/{level}.mlir": text for level, text in self.levels.items()}
+        for kernel in self.kernels:
+            base = f"kernels/{kernel.name}"
+            parts |= {f"{base}.cu": kernel.source, f"{base}.ptx": kernel.ptx, f"{base}.cubin": kernel.cubin}
+        parts |= {f"objects/{name}.o": content for name, content in self.objects.items()}
         stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
-            file.writestr("artifact.json", json.dumps(head))
-            for level, text in self.levels.items():
-                file.writestr(f"ir/{level}.mlir", text)
-            for kernel in self.kernels:
-                file.writestr(f"kernels/{kernel.name}.cu", kernel.source)
-                file.writestr(f"kernels/{kernel.name}.ptx", kernel.ptx)
-                file.writestr(f"kernels/{kernel.name}.cubin", kernel.cubin)
+        with zipfile.ZipFile(stream, "w") as file:
+            for name, content in parts.items():  # entries without a time: equal artifacts are equal bytes
+                file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=1)
         return stream.getvalue()
 
     @staticmethod
@@ -145,28 +149,45 @@ class Artifact:
                 manifest=head["manifest"],
                 kernels=tuple(_kernel(file, kernel) for kernel in head["kernels"]),
                 places=tuple(head["places"]),
+                objects={name: file.read(f"objects/{name}.o") for name in head["objects"]},
                 levels={level: file.read(f"ir/{level}.mlir").decode() for level in head["levels"]},
                 cached=True,
             )
 
-    @property
-    def locations(self) -> dict[str, str]:
-        """Where each kernel comes from, by its name."""
-        return {kernel.name: kernel.location for kernel in self.kernels}
-
     def at_places(self, places: tuple[str, ...]) -> Artifact:
         """The artifact of an equal module whose ops are at these places."""
-        if places == self.places:
-            return self
-        # The first op at a place stands for it: where one file names a place twice, another may have two.
-        moved = dict(reversed(list(zip(self.places, places, strict=True))))
-        return self.at_locations({name: moved.get(place, place) for name, place in self.locations.items()})
+        return self.moved(moves(self.places, places))
 
-    def at_locations(self, locations: Mapping[str, str]) -> Artifact:
-        """The same artifact with other locations of its kernels."""
-        kernels = tuple(replace(kernel, location=locations[kernel.name]) for kernel in self.kernels)
-        entries = [{**entry, "location": locations[entry["name"]]} for entry in self.manifest["kernels"]]
-        return replace(self, kernels=kernels, manifest={**self.manifest, "kernels": entries})
+    def moved(self, moved: Mapping[str, str]) -> Artifact:
+        """The same artifact with other places in those of its locations that have one here."""
+        if not moved:
+            return self
+        kernels = tuple(
+            replace(kernel, location=moved.get(kernel.location, kernel.location)) for kernel in self.kernels
+        )
+        return replace(self, kernels=kernels, manifest=_moved(self.manifest, moved), plan=_moved(self.plan, moved))
+
+
+def moves(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
+    """Where each place has moved to, of those that have. The first op at a place stands for it: where one file names a
+    place twice, another may have two."""
+    found = dict(reversed(list(zip(before, after, strict=True))))
+    return {place: there for place, there in found.items() if place != there}
+
+
+_PLACES = ("location", "places")
+"""What has places in the data of manifests and plans."""
+
+
+def _moved(data: Any, moved: Mapping[str, str], *, is_place: bool = False) -> Any:
+    """The data of JSON with other places."""
+    if isinstance(data, str):
+        return moved.get(data, data) if is_place else data
+    if isinstance(data, list):
+        return [_moved(each, moved, is_place=is_place) for each in data]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(data, dict):
+        return {name: _moved(each, moved, is_place=name in _PLACES) for name, each in data.items()}  # pyright: ignore[reportUnknownVariableType]
+    return data
 
 
 def _spec(fields: dict[str, Any]) -> ArraySpec:

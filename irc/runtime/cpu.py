@@ -1,113 +1,105 @@
 """The target `cpu`: a function whose kernels are machine code of this CPU, run by a pool of threads.
 
-Ops between kernels, and programs that have no machine code, run by the interpreters.
+Ops that have no machine code run by the interpreters, which are imported for them alone.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
-from xdsl.ir import Operation, SSAValue
-from xdsl.traits import SymbolTable
 
-from irc.dialects.kernel import FusedOp, LaunchOp
-from irc.dialects.tile import ProgramOp
-from irc.interpreters.nd.base import convert, evaluate_op
-from irc.interpreters.nd.interpreter import Array, entry
-from irc.interpreters.tile.interpreter import run_program
-from irc.ir.discardable import INTERPRETED
-from irc.ir.dtypes import element_of
-from irc.ir.locations import describe
-from irc.runtime.threads import PoolCode, pool, run_alone
+from irc.runtime.artifact import DTYPES, Artifact
+from irc.runtime.cpu_plan import CpuKernel, CpuPlan, CpuStep
+from irc.runtime.executable import Executable
+from irc.runtime.host import HostProgram
+from irc.runtime.linking import Loaded
+from irc.runtime.threads import pool, run_alone
 from irc.support.blas import single_threaded
-from irc.support.diagnostics import IrcError
+from irc.support.diagnostics import IrcError, Span
 
 ALONE = 1 << 16
 """Bytes of operands and results up to which one thread runs a kernel: waking others takes longer."""
 
+KERNELS, POOL = "kernels", "pool"
+"""The object files of an artifact: its kernels', and that of the code of pools of threads."""
 
-@dataclass(frozen=True)
-class CpuKernel:
-    """Machine code at an address: see `irc/codegen/cpu/printer.py`. multiplies: whether it calls BLAS. checks: what it
-    expects of indices, and where. `loaded` keeps it in memory. threads: the code of the pool that runs its tiles."""
-
-    address: int
-    tiles: int
-    own_bytes: int
-    multiplies: bool
-    checks: tuple[tuple[str, LocationAttr], ...]
-    loaded: Any
-    threads: Callable[[], PoolCode]
-
-    def __call__(self, arrays: Sequence[Array]) -> None:
-        """Runs all tiles. `arrays` are contiguous: the operands, then the results. IrcError where an index is out of
-        range."""
-        if self.tiles == 0:
-            return
-        failed = (ctypes.c_int64 * (1 + len(self.checks)))()
-        addresses = [array.__array_interface__["data"][0] for array in arrays]
-        pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
-        if sum(array.nbytes for array in arrays) <= ALONE:
-            run_alone(self.address, pointers, self.own_bytes, self.tiles)
-        else:
-            with single_threaded() if self.multiplies else nullcontext():
-                pool(self.threads).run(self.address, pointers, self.own_bytes, self.tiles)
-        if number := failed[0]:
-            expected, location = self.checks[number - 1]
-            raise IrcError(f"index {failed[number]} is out of range: {expected}", location)
-
+Array = np.ndarray[Any, Any]
 
 Function = Callable[[Sequence[Array]], Sequence[Array]]
-"""What an op computes of arrays of its operands' types."""
+"""What a step computes of arrays of its operands' types."""
+
+
+class _Code:
+    """The machine code of a program, linked when it is first called."""
+
+    def __init__(self, artifact: Artifact, kernels: Sequence[CpuKernel]):
+        self._artifact, self._kernels = artifact, kernels
+
+    def link(self) -> None:
+        """Links it, where there is some."""
+        if self._kernels:
+            _ = self._loaded
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        names = [kernel.name for kernel in self._kernels]
+        multiplies = any(kernel.multiplies for kernel in self._kernels)
+        return Loaded(self._artifact.objects[KERNELS], names, multiplies=multiplies)
+
+    def run(self, kernel: CpuKernel, arrays: Sequence[Array]) -> None:
+        """Runs all tiles of a kernel. `arrays` are contiguous: the operands, then the results. IrcError where an index
+        is out of range."""
+        if kernel.tiles == 0:
+            return
+        failed = (ctypes.c_int64 * (1 + len(kernel.checks)))()
+        addresses = [array.__array_interface__["data"][0] for array in arrays]
+        pointers = (ctypes.c_void_p * (len(arrays) + 1))(*addresses, ctypes.addressof(failed))
+        address = self._loaded.address(kernel.name)
+        if sum(array.nbytes for array in arrays) <= ALONE:
+            run_alone(address, pointers, kernel.own_bytes, kernel.tiles)
+        else:
+            with single_threaded() if kernel.multiplies else nullcontext():
+                pool(self._artifact.objects[POOL]).run(address, pointers, kernel.own_bytes, kernel.tiles)
+        if number := failed[0]:
+            check = kernel.checks[number - 1]
+            place = _span(check.location)
+            raise IrcError(f"index {failed[number]} is out of range: {check.expected}", place)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An op of the function by numbers of values: its operands', and those that nobody reads after it. `name` and
-    `location` are a profile's."""
+    """A step of the plan, and what it computes."""
 
-    name: str
-    location: str
+    plan: CpuStep
     function: Function
-    operands: tuple[int, ...]
-    dead: tuple[int, ...]
 
     def run(self, values: list[Array | None]) -> None:
-        """Appends the results: ops are run in the order of values' numbers."""
-        values.extend(self.function([cast(Array, values[number]) for number in self.operands]))
-        for number in self.dead:
+        """Appends the results: steps are run in the order of values' numbers."""
+        values.extend(self.function([cast(Array, values[number]) for number in self.plan.operands]))
+        for number in self.plan.dead:
             values[number] = None
 
 
 class CpuProgram:
-    """A function of launches and nd ops, ready to be called with row-major numpy arrays of its arguments' types. The
-    module must not change."""
+    """A function of an artifact, ready to be called with row-major numpy arrays of its arguments' types."""
 
-    def __init__(self, module: ModuleOp, kernels: Mapping[str, CpuKernel]):
-        block = entry(module).body.block
-        *ops, last = block.ops
-        order: list[SSAValue] = [*block.args, *(result for op in ops for result in op.results)]
-        numbers = {value: number for number, value in enumerate(order)}
-        self._returned = [(numbers[value], _dtype(value)) for value in last.operands]
-        kept = {*range(len(block.args)), *(number for number, _ in self._returned)}
-        last_use = {numbers[value]: at for at, op in enumerate(ops) for value in (*op.results, *op.operands)}
-        dead: list[list[int]] = [[] for _ in ops]
-        for number, at in last_use.items():
-            if number not in kept:
-                dead[at].append(number)
-        self._steps = [
-            _Step(name, describe(op.location), function, tuple(numbers[value] for value in op.operands), tuple(each))
-            for op, each in zip(ops, dead, strict=True)
-            for name, function in [_meaning(op, kernels)]
-        ]
+    def __init__(self, artifact: Artifact):
+        plan = CpuPlan.from_json(artifact.plan)
+        self._code = _Code(artifact, plan.kernels)
+        self._returned = plan.returned
+        kernels = {kernel.name: kernel for kernel in plan.kernels}
+        self._steps = [_Step(step, self._function(step, kernels)) for step in plan.steps]
+
+    def link(self) -> None:
+        """Links the machine code, which the first kernel does otherwise."""
+        self._code.link()
 
     def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """New, contiguous arrays of the result types. IrcError where an op cannot run."""
@@ -121,60 +113,72 @@ class CpuProgram:
         when it was done (`time.perf_counter`)."""
         values: list[Array | None] = [*arrays]
         for step in self._steps:
-            moved = sum(cast(Array, values[number]).nbytes for number in step.operands)
+            moved = sum(cast(Array, values[number]).nbytes for number in step.plan.operands)
             count = len(values)
             step.run(values)
             done = time.perf_counter()
             moved += sum(made.nbytes for made in values[count:] if made is not None)
-            yield step.name, step.location, 0, moved, done
+            yield step.plan.name, step.plan.location, 0, moved, done
+
+    def _function(self, step: CpuStep, kernels: dict[str, CpuKernel]) -> Function:
+        if step.does == "reshape":
+            return partial(_reshaped, step.results[0].shape)
+        if step.does == "interpret":
+            return _Interpreted(step)
+        made = [(result.shape, DTYPES[result.element]) for result in step.results]
+        return partial(self._launched, kernels[step.of], made)
+
+    def _launched(
+        self, kernel: CpuKernel, made: Sequence[tuple[tuple[int, ...], np.dtype[Any]]], arrays: Sequence[Array]
+    ) -> Sequence[Array]:
+        results = [np.empty(shape, dtype) for shape, dtype in made]
+        self._code.run(kernel, [*map(_contiguous, arrays), *results])
+        return results
 
     def _results(self, values: Sequence[Array | None], arrays: Sequence[Array]) -> tuple[Array, ...]:
         """The results, none in memory of an argument or of another result."""
         made: list[Array] = []
-        for number, dtype in self._returned:
-            x = _contiguous(convert(cast(Array, values[number]), dtype))
+        for number in self._returned:
+            x = _contiguous(cast(Array, values[number]))
             is_own = x.base is None and x.flags.writeable and not any(x is y for y in (*arrays, *made))
             made.append(x if is_own else x.copy())
         return tuple(made)
+
+
+class _Interpreted:
+    """An op by its IR, which is parsed when it is first run."""
+
+    def __init__(self, step: CpuStep):
+        self._step = step
+
+    @cached_property
+    def _function(self) -> Function:
+        from irc.runtime.interpreted_step import interpreted
+
+        return interpreted(self._step.of, self._step.places)
+
+    def __call__(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        return self._function(arrays)
+
+
+def cpu_executable(artifact: Artifact, *, linked: bool = False) -> Executable:
+    """The executable of an artifact for this CPU. linked: now, not at the first call."""
+    function = CpuProgram(artifact)
+    if linked:
+        function.link()
+    program = HostProgram(artifact.arguments, artifact.results, function)
+    return Executable(artifact.plan["name"], "cpu", artifact.arguments, artifact.results, program, artifact)
+
+
+def _reshaped(shape: tuple[int, ...], arrays: Sequence[Array]) -> Sequence[Array]:
+    return (arrays[0].reshape(shape),)
 
 
 def _contiguous(x: Array) -> Array:
     return x if x.flags.c_contiguous else x.copy()
 
 
-def _dtype(value: SSAValue) -> np.dtype[Any]:
-    return element_of(value.type).dtype
-
-
-def _meaning(op: Operation, kernels: Mapping[str, CpuKernel]) -> tuple[str, Function]:
-    """How a profile calls an op, and what it computes."""
-    if isinstance(op, FusedOp):
-        name = "kernel" if op.sym_name is None else op.sym_name.data
-        return _interpreted(name, op), partial(evaluate_op, op)
-    if not isinstance(op, LaunchOp):
-        return op.name, partial(evaluate_op, op)
-    name = op.callee.root_reference.data
-    types = [result.type for result in op.outputs]
-    dtypes = [_dtype(value) for value in op.inputs]
-    if (kernel := kernels.get(name)) is not None:
-        made = [(tuple(type.get_shape()), element_of(type).dtype) for type in types]
-        return name, partial(_launched, kernel, dtypes, made)
-    program = SymbolTable.lookup_symbol(op, op.callee)
-    assert isinstance(program, ProgramOp)
-    return _interpreted(name, program), lambda arrays: run_program(program, list(map(convert, arrays, dtypes)), types)
-
-
-def _interpreted(name: str, op: Operation) -> str:
-    reason = op.attributes.get(INTERPRETED)
-    return f"{name}, interpreted: {reason.data}" if isinstance(reason, StringAttr) else f"{name}, interpreted"
-
-
-def _launched(
-    kernel: CpuKernel,
-    dtypes: Sequence[np.dtype[Any]],
-    made: Sequence[tuple[tuple[int, ...], np.dtype[Any]]],
-    arrays: Sequence[Array],
-) -> Sequence[Array]:
-    results = [np.empty(shape, dtype) for shape, dtype in made]
-    kernel([*(_contiguous(convert(x, dtype)) for x, dtype in zip(arrays, dtypes, strict=True)), *results])
-    return results
+def _span(place: str) -> Span | None:
+    """The place that `irc.ir.locations.describe` gave."""
+    file, *numbers = place.rsplit(":", 2)
+    return Span(file, *map(int, numbers)) if len(numbers) == 2 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -153,7 +153,7 @@ class Executable:
         `cuda`."""
         from irc.runtime.profile import kernel_times
 
-        if self.artifact is None:
+        if self.artifact is None or self.target != "cuda":
             raise IrcError(f"{self.name} has no kernels: it is compiled for the target {self.target}")
         return kernel_times(self.artifact, arrays, repetitions)
 
@@ -164,6 +164,23 @@ class Executable:
         if self.reporter is None:
             raise IrcError(f"{self.name} is not what irc.compile gave", hint="report on the executable that it gave")
         return self.reporter(None if path is None else Path(path), target)
+
+    def save(self, path: str | Path, weights: Mapping[str, Any] | None = None) -> None:
+        """Writes it to one file, which `irc.load` and `irc-run` take without the compiler (docs/executables.md).
+        weights: arrays for arguments, by name; the loaded executable has the others alone. Targets `cuda` and `cpu`;
+        IrcError otherwise, and where the file cannot be written."""
+        from irc.runtime.saved import save
+
+        if self.artifact is None:
+            raise IrcError(f"{self.name} has no machine code to save", hint=self._saved_instead())
+        if self.artifact.plan.get("dims") and not self.dims:
+            raise IrcError(f"{self.name} is for one size of several", hint="save the executable for all sizes")
+        save(self.artifact, Path(path), weights)
+
+    def _saved_instead(self) -> str:
+        if self.dims:
+            return f"on the target {self.target} there is code for one size: save what exe.at(...) gives"
+        return "compile for the target cuda or cpu, and save what was compiled"
 
     def statistics(self, *arrays: Any) -> list[KernelStatistics]:
         """What the kernels do in a call with these arrays, on the target `sim`: instructions, sectors of global memory

@@ -6,11 +6,11 @@ argument, of a result, of the arena or of a constant.
 
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from irc.support.extents import Dim
+from irc.support.plain import Plain
 
 Space: TypeAlias = Literal["argument", "result", "arena", "constant"]
 
@@ -133,33 +133,12 @@ class Plan:
 
     def to_json(self) -> Any:
         """As dictionaries, lists, strings and numbers; an object's class is under `is`."""
-        return _to_json(self)
+        return _PLAIN.to_json(self)
 
     @staticmethod
     def from_json(data: Any) -> Plan:
         """What `to_json` made. KeyError or TypeError where it is something else."""
-        return _from_json(data)
+        return _PLAIN.from_json(data)
 
 
-_ALL = (Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Dim, Plan)
-_CLASSES = {cls.__name__: cls for cls in _ALL}
-
-
-def _to_json(value: Any) -> Any:
-    if type(value).__name__ in _CLASSES:
-        held = {each.name: _to_json(getattr(value, each.name)) for each in fields(value)}
-        return {"is": type(value).__name__, **held}
-    if isinstance(value, bytes):
-        return {"bytes": base64.b64encode(value).decode()}
-    return [_to_json(each) for each in value] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType]
-
-
-def _from_json(data: Any) -> Any:
-    if isinstance(data, list):
-        return tuple(_from_json(each) for each in data)  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(data, dict):
-        return data
-    held: dict[str, Any] = dict(data)  # pyright: ignore[reportUnknownArgumentType]
-    if "bytes" in held:
-        return base64.b64decode(held["bytes"])
-    return _CLASSES[held.pop("is")](**{name: _from_json(value) for name, value in held.items()})
+_PLAIN = Plain((Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Dim, Plan))

@@ -11,14 +11,14 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from irc.support.pool_state import LINE, WORK, WORKERS
+from irc.runtime.linking import Loaded
+from irc.support.pool_state import FUNCTIONS, LINE, WORK, WORKERS
 
 RANGES = 4
 """Ranges of tiles for each thread: one that is late takes fewer."""
@@ -42,16 +42,6 @@ def thread_count() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class PoolCode:
-    """The addresses of the pool's functions; `loaded` keeps them in memory."""
-
-    begin: int
-    finish: int
-    serve: int
-    loaded: Any
-
-
 @dataclass
 class _Memory:
     """Memory that begins at a line of the cache."""
@@ -69,16 +59,16 @@ class _Memory:
 class Pool:
     """Threads that wait for work; they end with the process."""
 
-    def __init__(self, threads: int, find: Callable[[], PoolCode]):
-        """`find` gives the code, where there are several threads."""
+    def __init__(self, threads: int, content: bytes):
+        """`content` is the object file of the code."""
         self.threads = min(threads, MOST)
         if self.threads == 1:
             return
-        code = find()
-        self._begin = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.begin)
-        self._finish = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.finish)
-        self._serve_until_idle = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.serve)
-        self._code = code
+        self._code = Loaded(content, FUNCTIONS, multiplies=False)
+        begin, finish, serve = map(self._code.address, FUNCTIONS)
+        self._begin = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(begin)
+        self._finish = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(finish)
+        self._serve_until_idle = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(serve)
         workers = self.threads - 1
         self._state = _Memory.of(WORKERS + LINE * workers)
         self._word(WORK + 32).value = workers
@@ -147,12 +137,12 @@ _lock = threading.Lock()
 _pool: Pool | None = None
 
 
-def pool(find: Callable[[], PoolCode]) -> Pool:
-    """The pool of this process; `find` gives its code."""
+def pool(content: bytes) -> Pool:
+    """The pool of this process; `content` is the object file of its code."""
     global _pool
     with _lock:
         if _pool is None:
-            _pool = Pool(thread_count(), find)
+            _pool = Pool(thread_count(), content)
         return _pool
 
 

@@ -1,10 +1,10 @@
 """The on-disk cache of whole compilations.
 
-A key is a SHA-256 over everything that a compilation depends on: the program, the target, the options, and irc's own
-source. Entries are single files, a checksum before the content, that are written aside and renamed, so that processes
-may share the folder; one that cannot be read or is damaged counts as absent, and a folder that cannot be written, or a
-full disk, is no error. The folder is `$IRC_CACHE_DIR`, else
-`$XDG_CACHE_HOME/irc`, else `~/.cache/irc`; `IRC_CACHE_DIR=off` turns the cache off.
+A key is a SHA-256 over everything that a compilation depends on: the program, the target, the options, irc's own
+source, and the versions of what makes code of it. Entries are single files, a checksum before the content, that are
+written aside and renamed, so that processes may share the folder; one that cannot be read counts as absent, one that is
+damaged too, with a warning, and a folder that cannot be written, or a full disk, is no error. The folder is
+`$IRC_CACHE_DIR`, else `$XDG_CACHE_HOME/irc`, else `~/.cache/irc`; `IRC_CACHE_DIR=off` turns the cache off.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import warnings
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -45,10 +47,27 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+@cache
+def versions() -> str:
+    """Those of the packages that code depends on."""
+    found: list[str] = []
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return ", ".join(found)
+
+
+_PACKAGES = ("xdsl", "llvmlite", "numpy", "scipy", "ml_dtypes", "nvidia-cuda-nvrtc", "nvidia-cuda-cccl")
+
+
+class Damaged(UserWarning):
+    """An entry of the cache is not what was written, and is ignored."""
+
+
 def key_of(*parts: object) -> str:
     """The key for these parts (their `repr`s), under this version of irc."""
     digest = hashlib.sha256(source_digest().encode())
-    for part in parts:
+    for part in (versions(), *parts):
         text = repr(part).encode("utf-8", "surrogatepass")
         digest.update(f"{len(text)}:".encode())
         digest.update(text)
@@ -65,7 +84,10 @@ def read(kind: str, key: str) -> bytes | None:
     except OSError:
         return None
     checksum, content = stored[:_CHECKSUM_BYTES], stored[_CHECKSUM_BYTES:]
-    return content if _checksum(content) == checksum else None
+    if _checksum(content) == checksum:
+        return content
+    warnings.warn(f"the entry {path} of irc's cache is damaged, and ignored", Damaged, stacklevel=3)
+    return None
 
 
 def write(kind: str, key: str, content: bytes) -> None:

@@ -69,6 +69,14 @@ def read_text(path: Path) -> str:
         raise IrcError(f"cannot read {str(path)!r}: {error}") from error
 
 
+def read_bytes(path: Path) -> bytes:
+    """The content of a file; an `IrcError` that names it where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise IrcError(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def make_directory(path: Path) -> Path:
     """Creates a directory and its parents where they are not there; returns it."""
     try:

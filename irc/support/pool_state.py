@@ -7,3 +7,6 @@ from __future__ import annotations
 
 LINE = 64
 NEXT, ACTIVE, WORK, WORKERS = (n * LINE for n in range(1, 5))
+
+FUNCTIONS = ("irc_pool_begin", "irc_pool_finish", "irc_pool_serve")
+"""The functions of the code: what the caller does before and after its own part, and what a thread does."""

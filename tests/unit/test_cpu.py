@@ -21,7 +21,7 @@ from irc.codegen.cpu import compiling
 from irc.codegen.cpu.printer import print_kernel
 from irc.codegen.cpu.scalars import SCALARS
 from irc.dialects.cpu import KernelOp
-from irc.driver.cpu import pool_code
+from irc.driver.cpu import pool_object
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc.looping.supported import SCALAR_OPS
@@ -39,7 +39,7 @@ def test_threads_compute_what_one_computes(monkeypatch: pytest.MonkeyPatch) -> N
     x = np.random.default_rng(0).standard_normal((300, 200)).astype(np.float32)
     executable = irc.compile(SOFTMAX, target="cpu")
     several = executable(x)
-    monkeypatch.setattr("irc.runtime.cpu.pool", lambda find: Pool(1, find))
+    monkeypatch.setattr("irc.runtime.cpu.pool", lambda content: Pool(1, content))
     np.testing.assert_array_equal(executable(x), several)
 
 
@@ -52,7 +52,7 @@ def test_all_tiles_are_run_once() -> None:
         with lock:
             taken.extend(range(first, end))
 
-    kernel, pool = KERNEL(run), Pool(4, pool_code)
+    kernel, pool = KERNEL(run), Pool(4, pool_object())
     address = ctypes.cast(kernel, ctypes.c_void_p).value or 0
     for tiles in (1, 2, 3, 17, 1000):
         for pause in (0.0, 0.0, 0.002):  # threads look for work, or sleep

@@ -1,4 +1,7 @@
-"""irc-compile: a program to every level's IR, CUDA C++ and machine code, in a folder. Needs no GPU."""
+"""irc-compile: a program to every level's IR, CUDA C++ and machine code, in a folder, or to a saved executable.
+
+It needs no GPU.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from irc.driver.pipelines import PASSES
 from irc.driver.reports import timed
+from irc.runtime.saved import SUFFIX
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, write_bytes, write_text
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
-from irc_tools.programs import open_program
+from irc_tools.programs import Program, open_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -43,13 +47,26 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="irc-compile",
         description="Compiles a tensor program to GPU machine code. Without --emit it writes the IR of every level, "
-        "each kernel's .cu, .cubin and .sass, and manifest.json into a folder, and prints a table of the kernels. "
-        "It needs no GPU.",
+        "each kernel's .cu, .cubin and .sass, and manifest.json into a folder, and prints a table of the kernels; "
+        "with -o FILE.irx one file that irc-run and irc.load run without the compiler. It needs no GPU.",
         allow_abbrev=False,
     )
     add_program(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="the folder (default: FILE's name and .out); a file with --emit"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder (default: FILE's name and .out), or a saved executable, FILE.irx; a file with --emit",
+    )
+    parser.add_argument(
+        "--target",
+        choices=("cuda", "cpu"),
+        help="of a saved executable: the GPU of --arch, or this CPU (default: cuda)",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="FILE.safetensors",
+        help="values of arguments, by name, that a saved executable takes with it",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--emit", choices=EMITTED, help="print one level instead (-o FILE writes it)")
@@ -74,8 +91,13 @@ def _run(arguments: list[str]) -> int:
     }
     if args.report is not None and args.output is not None:
         raise IrcError("--report writes a page, and no folder for -o", hint="leave one of them out")
+    is_saved = args.output is not None and args.output.endswith(SUFFIX) and args.emit is None
+    if not is_saved and (args.target or args.weights):
+        raise IrcError("--target and --weights are of a saved executable", hint="write one: -o FILE.irx")
     with parse_reports(args, PASSES) or nullcontext():
-        if args.report is not None:
+        if is_saved:
+            _save(program, options, args)
+        elif args.report is not None:
             _report(program.source, options, Path(args.report))
         elif args.emit is not None:
             _emit(args.emit, program.source, options, args.output)
@@ -90,6 +112,20 @@ def _compile(source: Source, options: dict[str, Any], folder: Path) -> None:
     artifact = compile_artifact(source, **options)
     write_artifact(artifact, folder)
     _print(artifact, folder)
+
+
+def _save(program: Program, options: dict[str, Any], args: argparse.Namespace) -> None:
+    from irc.driver.compiler import compile_artifact
+    from irc.runtime.saved import save
+    from irc.runtime.tensors import read_arrays
+    from irc_tools.tables import size
+
+    if args.target == "cpu":
+        options |= {"arch": None, "target": "cpu"}
+    weights = {} if args.weights is None else read_arrays(Path(args.weights))
+    artifact, file = compile_artifact(program.source, **options), Path(args.output)
+    save(artifact, file, {**program.arrays, **weights})
+    print(f"wrote {file} for {artifact.arch}: {size(file.stat().st_size)}")
 
 
 def _report(source: Source, options: dict[str, Any], file: Path) -> None:

@@ -1,4 +1,5 @@
-"""irc-run: runs a program on drawn or given arrays, checks the results, shows kernels, sizes and times."""
+"""irc-run: runs a program or a saved executable on drawn or given arrays, checks the results, shows kernels, sizes and
+times."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.pipelines import PASSES
+from irc.runtime.saved import SUFFIX
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
-from irc_tools.programs import open_program
+from irc_tools.programs import Program, open_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -32,8 +34,9 @@ def argument_parser() -> argparse.ArgumentParser:
     """The command line of irc-run."""
     parser = ArgumentParser(
         prog="irc-run",
-        description="Compiles and runs a tensor program. Arguments that are not given are drawn: floats standard "
-        "normal, integers uniform in 0..9, bools even. numpy files hold bf16 and f8 as f32.",
+        description="Compiles and runs a tensor program, or runs a saved executable (FILE.irx). Arguments that are not "
+        "given are drawn: floats standard normal, integers uniform in 0..9, bools even. numpy files hold bf16 and "
+        "f8 as f32.",
         allow_abbrev=False,
     )
     add_program(parser)
@@ -83,34 +86,22 @@ class Measured:
 
 
 def _run(arguments: list[str]) -> int:
-    from irc.driver.compiler import compile as compile_program
-    from irc.driver.compiler import resolve_arch
     from irc_tools.inputs import make_arguments, parse_inputs
 
     args = argument_parser().parse_args(arguments)
     dims, files = parse_definitions(args.define), parse_inputs(args.input)
     if args.seed < 0:
         raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
-    if args.arch is not None:
-        resolve_arch(args.arch)
     begin = time.perf_counter()
-    program = open_program(args.file, dims)
-    with parse_reports(args, PASSES) or nullcontext():
-        executable = compile_program(
-            program.source,
-            args.target,
-            arch=args.arch,
-            dims=program.dims,
-            func=args.func,
-            strict_rounding=args.strict_rounding,
-            any_order=args.any_order,
-        )
+    is_saved = args.file.endswith(SUFFIX)
+    program = Program(Path(args.file), dims) if is_saved else open_program(args.file, dims)
+    executable = _loaded(args, dims) if is_saved else _compiled(args, program)
     compiling = time.perf_counter() - begin
     sizes = parse_definitions(args.size, "--size")
     executable = executable.at(**sizes)
     arrays = make_arguments(executable.arguments, files, args.seed, program.arrays)
     measured = _measure(executable, arrays, compiling)
-    _print_run(executable, measured)
+    _print_run(executable, measured, "loaded" if is_saved else "compiled")
     if args.profile is not None:
         _profile(executable, arrays, args.profile)
     if args.stats:
@@ -121,6 +112,47 @@ def _run(arguments: list[str]) -> int:
         return 0
     sized = replace(program, dims={**program.dims, **sizes})
     return _check(sized.module(), args.func, executable, arrays, measured.results)
+
+
+def _compiled(args: argparse.Namespace, program: Program) -> Any:
+    from irc.driver.compiler import compile as compile_program
+    from irc.driver.compiler import resolve_arch
+
+    if args.arch is not None:
+        resolve_arch(args.arch)
+    with parse_reports(args, PASSES) or nullcontext():
+        return compile_program(
+            program.source,
+            args.target,
+            arch=args.arch,
+            dims=program.dims,
+            func=args.func,
+            strict_rounding=args.strict_rounding,
+            any_order=args.any_order,
+        )
+
+
+def _loaded(args: argparse.Namespace, dims: dict[str, int]) -> Any:
+    """A saved executable; IrcError where an option asks for what it has no more."""
+    from irc.runtime.saved import load
+
+    asked = {
+        "-D": dims,
+        "--func": args.func,
+        "--arch": args.arch,
+        "--strict-rounding": args.strict_rounding,
+        "--any-order": args.any_order,
+        "--check": args.check,
+        "--stats": args.stats,
+    }
+    if given := [name for name, value in asked.items() if value]:
+        raise IrcError(f"{args.file} is compiled: {given[0]} is for a program", hint="run its .irc file")
+    if parse_reports(args, PASSES) is not None:
+        raise IrcError(f"{args.file} is compiled: there are no passes to report on", hint="run its .irc file")
+    executable = load(args.file)
+    if args.target not in (None, executable.target):
+        raise IrcError(f"{args.file} is for the target {executable.target}, found --target {args.target}")
+    return executable
 
 
 def _measure(executable: Any, arrays: list[Any], compiling: float) -> Measured:
@@ -145,7 +177,7 @@ def _kernel_times(executable: Any, arrays: list[Any]) -> dict[str, float] | None
     return executable.kernel_times(*arrays)
 
 
-def _print_run(executable: Any, measured: Measured) -> None:
+def _print_run(executable: Any, measured: Measured, made: str) -> None:
     from irc_tools.tables import array_text, duration, kernel_columns, kernel_row, print_table, size
 
     if executable.kernels:
@@ -153,7 +185,7 @@ def _print_run(executable: Any, measured: Measured) -> None:
         print_table("kernels", kernel_columns(measured.kernels), rows, numbers_from=3)
     rows = [["argument", array_text(spec), size(spec.nbytes)] for spec in executable.arguments]
     rows += [["result", array_text(spec), size(spec.nbytes)] for spec in executable.results]
-    times = f"compiled in {duration(measured.compiling)}, ran in {duration(measured.calling)}"
+    times = f"{made} in {duration(measured.compiling)}, ran in {duration(measured.calling)}"
     title = f"{executable.name} on {executable.target}: {times}"
     print_table(title, ["", "array", "size"], rows, numbers_from=2)
 

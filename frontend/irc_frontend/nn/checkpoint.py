@@ -6,34 +6,16 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from irc.runtime.artifact import DTYPES
+from irc.runtime.tensors import arrays_of, specs_of
 from irc.support.diagnostics import IrcError
+from irc.support.files import read_bytes
 from irc_frontend.evaluation import evaluate
 from irc_frontend.pytrees import rebuilt, with_paths
 from irc_frontend.tensor import Tensor, node_of
-
-if TYPE_CHECKING:
-    from safetensors import TensorSpec
-
-_ELEMENTS = {
-    "F64": "f64",
-    "F32": "f32",
-    "F16": "f16",
-    "BF16": "bf16",
-    "F8_E4M3": "f8e4m3",
-    "F8_E5M2": "f8e5m2",
-    "I64": "i64",
-    "I32": "i32",
-    "I16": "i16",
-    "I8": "i8",
-    "U8": "u8",
-    "BOOL": "bool",
-}
-"""The element type of each name in a file's header."""
 
 
 def save(path: str | Path, tree: Any, metadata: Mapping[str, str] | None = None) -> None:
@@ -50,8 +32,7 @@ def save(path: str | Path, tree: Any, metadata: Mapping[str, str] | None = None)
     arrays = {name: np.asarray(Tensor(leaf).numpy(), order="C") for name, leaf in leaves.items()}
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        specs = {name: _spec(array) for name, array in arrays.items()}
-        safetensors.serialize_file(specs, str(unfinished), dict(metadata or {}))
+        safetensors.serialize_file(specs_of(arrays), str(unfinished), dict(metadata or {}))
         unfinished.replace(path)
     except (OSError, safetensors.SafetensorError) as error:
         raise IrcError(f"cannot write {path}: {error}") from error
@@ -87,29 +68,9 @@ def _named(tree: Any) -> dict[str, Any]:
     return leaves
 
 
-def _spec(array: np.ndarray[Any, Any]) -> TensorSpec:
-    from safetensors import TensorSpec
-
-    return TensorSpec(
-        dtype=array.dtype.name, shape=list(array.shape), data_ptr=int(array.ctypes.data), data_len=array.nbytes
-    )
-
-
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The arrays and the words of a file."""
-    import safetensors
-
-    try:
-        content = path.read_bytes()
-        entries = safetensors.deserialize(content)
-    except (OSError, safetensors.SafetensorError) as error:
-        raise IrcError(f"cannot read {path}: {error}") from error
+    content = read_bytes(path)
+    arrays = arrays_of(content, str(path))
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return {name: _tensor(f"{path}: {name}", entry) for name, entry in entries}, header.get("__metadata__", {})
-
-
-def _tensor(what: str, entry: Any) -> Tensor:
-    if entry["dtype"] not in _ELEMENTS:
-        raise IrcError(f"{what} has elements {entry['dtype']}, which irc has not")
-    dtype = DTYPES[_ELEMENTS[entry["dtype"]]]
-    return Tensor(np.frombuffer(entry["data"], dtype).reshape(entry["shape"]))
+    return {name: Tensor(array) for name, array in arrays.items()}, header.get("__metadata__", {})

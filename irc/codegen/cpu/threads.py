@@ -25,8 +25,6 @@ from irc.support.pool_state import ACTIVE, LINE, NEXT, WORK, WORKERS
 SPINS = 2000
 """How often a thread looks for work before it sleeps: 50 to 100 us."""
 
-FUNCTIONS = ("irc_pool_begin", "irc_pool_finish", "irc_pool_serve")
-
 _X86 = "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
 _ARM = "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
 

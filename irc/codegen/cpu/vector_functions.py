@@ -11,7 +11,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LIBRARY = "libmvec.so.1"
+from irc.support.llvm import VECTOR_LIBRARY
 
 ARGUMENTS = {
     "exp": 1,
@@ -58,7 +58,7 @@ def vector_functions(features: Mapping[str, bool]) -> dict[str, VectorFunction]:
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         return {}
     try:
-        library = ctypes.CDLL(LIBRARY)
+        library = ctypes.CDLL(VECTOR_LIBRARY)
     except OSError:
         return {}
     instructions, size = ("e", 64) if features.get("avx512f") else ("d", 32) if features.get("avx2") else ("b", 16)
