@@ -25,6 +25,7 @@ from irc.runtime.executable import Executable
 from irc.support import cache
 from irc.support.diagnostics import IrcError
 from irc.support.llvm import host
+from irc.support.progress import progress
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -332,9 +333,17 @@ def _of_module(module: ModuleOp, options: Options, key: str, places: tuple[str, 
     """The artifact of a module or of an equal one, at the places of that one."""
     if not is_reporting() and (found := _stored(key)) is not None:
         return found
-    artifact = replace(_build(module, options), places=places)
+    with progress(_name(module)):
+        artifact = replace(_build(module, options), places=places)
     cache.write(ARTIFACTS, key, artifact.to_bytes())
     return artifact
+
+
+def _name(module: ModuleOp) -> str:
+    """What the user is told is compiled."""
+    from irc.ir.functions import entry_of
+
+    return entry_of(module).sym_name.data
 
 
 def _build(module: ModuleOp, options: Options) -> Artifact:

@@ -22,6 +22,7 @@ from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
 from irc.support.diagnostics import IN_PASS, OF_PACKAGE, IrcError, one_line
+from irc.support.progress import note_step
 
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
 """Passes up to `choose-config` find their work done where they run again, and are not noted."""
@@ -65,6 +66,7 @@ class PassManager:
         ]
         for index, (number, entry) in enumerate(todo):
             with self._reproduced(module, [entry for _, entry in todo[index:]], self.instruments.verify_each) as record:
+                note_step(entry.name)
                 self.instruments.before(entry, module)
                 self.instruments.timed(entry.name, lambda entry=entry: self._apply(entry, module))
                 if record is not None:

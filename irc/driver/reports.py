@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, write_text
+from irc.support.progress import note_step
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -236,4 +237,5 @@ def watch(module: ModuleOp) -> Instruments:
 
 def timed(step: str, run: Callable[[], ResultT]) -> ResultT:
     """Runs a step of a compilation that is no pass."""
+    note_step(step)
     return run() if _entered is None else _entered.timed(step, run)

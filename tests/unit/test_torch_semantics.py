@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 import irc
+from irc_frontend.evaluation import current_autotune
 from irc_frontend.torch import backend, explain, program
 from irc_frontend.torch.backend import MAX_SHAPES, ManyShapes
 from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
@@ -324,6 +326,27 @@ def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:
     assert [graph.division.subgraphs != [] for graph in seen] == [True] * 4 and len(warned) == 1
     with pytest.raises(Exception, match="has the options max_shapes and autotune, found speed"):
         compiled(nn.ReLU(), options={"speed": 1})(torch.ones(2))
+
+
+@pytest.mark.parametrize(("mode", "autotune"), [("default", False), ("max-autotune-no-cudagraphs", True)])
+def test_modes_say_whether_kernels_are_tuned(
+    monkeypatch: pytest.MonkeyPatch, mode: str, autotune: bool | float
+) -> None:
+    found: list[bool | float] = []
+    module = sys.modules["irc_frontend.torch.backend"]
+    real = module._compiled
+    monkeypatch.setattr(module, "_compiled", lambda *given: found.append(current_autotune()) or real(*given))
+    monkeypatch.setattr("irc.driver.tuning.tune_missing", lambda *_: None)
+    x = torch.randn(5)
+    torch.testing.assert_close(compiled(nn.ReLU(), mode=mode)(x), x.relu())
+    assert found == [autotune]
+
+
+def test_a_mode_without_a_meaning_is_an_error() -> None:
+    with pytest.raises(
+        Exception, match="modes default, max-autotune, .*found reduce-overhead: it captures no CUDA graphs"
+    ):
+        compiled(nn.ReLU(), mode="reduce-overhead")(torch.ones(2))
 
 
 def test_jagged_nested_tensors_stay_with_torch(seen: list[Compiled]) -> None:

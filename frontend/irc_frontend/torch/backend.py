@@ -35,6 +35,9 @@ MAX_CLASSES = 16
 MAX_KEPT = 256
 """Shapes of whose calls by programs for all sizes something is kept; the one used first goes first."""
 
+AUTOTUNES = {"default": False, "max-autotune": True, "max-autotune-no-cudagraphs": True}
+"""What the modes of torch.compile say of the option `autotune`."""
+
 MAX_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled, unless the option `max_shapes` says otherwise."""
 
@@ -44,14 +47,23 @@ class ManyShapes(UserWarning):
 
 
 def backend(
-    module: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None, **others: Any
+    module: GraphModule,
+    inputs: Sequence[Any],
+    options: Mapping[str, Any] | None = None,
+    mode: str = "default",
+    **others: Any,
 ) -> Callable[..., Any]:
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
     Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
-    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md)."""
+    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). Modes: `default`, and
+    `max-autotune` and `max-autotune-no-cudagraphs`, which tune."""
+    if mode not in AUTOTUNES:
+        raise ValueError(
+            f"the irc backend has the modes {', '.join(AUTOTUNES)}, found {mode}: it captures no CUDA graphs"
+        )
     options = dict(options or {})
-    max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", False)
+    max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", AUTOTUNES[mode])
     if options or others:
         found = ", ".join({**options, **others})
         raise TypeError(f"the irc backend has the options max_shapes and autotune, found {found}")

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch._functorch.compile_utils import fx_graph_cse
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.graph import CodeGen
@@ -25,6 +24,7 @@ from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import Program, module_of
+from irc_frontend.torch.repeats import without_repeats
 from irc_frontend.torch.rules import value_of
 from irc_frontend.torch.separation import separate_gradients
 from irc_frontend.torch.sizes import compare
@@ -94,7 +94,7 @@ def compile_graph(
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
-    module = GraphModule(module, fx_graph_cse(with_flex_attention(module).graph))
+    module = GraphModule(module, without_repeats(with_flex_attention(module).graph))
     strides: list[tuple[int, ...] | None] = []
     if is_turned:
         traced = _strides(module)
@@ -144,7 +144,7 @@ def compile_class(
 
 
 def _prepared(module: GraphModule) -> GraphModule:
-    module = GraphModule(module, fx_graph_cse(with_flex_attention(module).graph))
+    module = GraphModule(module, without_repeats(with_flex_attention(module).graph))
     separate_gradients(module.graph)
     return module
 

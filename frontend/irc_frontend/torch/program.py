@@ -18,6 +18,7 @@ from irc.runtime.artifact import DTYPES
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
 from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, Sizes, sized_all
+from irc.support.shapes import row_major
 from irc_frontend.build import build_module
 from irc_frontend.evaluation import compile_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
@@ -33,12 +34,13 @@ class Layout:
 
     def __init__(self, value: torch.Tensor):
         self.shape, self.dtype, self.device = tuple(value.shape), value.dtype, value.device
-        order = order_of(value)
-        ordered = value.permute(order)
-        is_dense = value.numel() > 0 and ordered.is_contiguous() and not value.is_contiguous()
-        self.order = tuple(order) if is_dense else None
-        self.stride = tuple(value.stride()) if is_dense else torch.empty(self.shape, device="meta").stride()
-        self.extents = tuple(ordered.shape) if is_dense else self.shape
+        order, stride = order_of(value), tuple(value.stride())
+        ordered = tuple(self.shape[axis] for axis in order)
+        is_dense = 0 not in self.shape and _is_row_major(ordered, [stride[axis] for axis in order])
+        is_turned = is_dense and not _is_row_major(self.shape, stride)
+        self.order = tuple(order) if is_turned else None
+        self.stride = stride if is_turned else _row_major_stride(self.shape)
+        self.extents = ordered if is_turned else self.shape
 
     def at(self, dims: Sequence[Dim], sizes: Sizes) -> Layout:
         """With sizes in the place of numbers that stand for them."""
@@ -69,6 +71,17 @@ class Layout:
     def to_memory(self, x: Tensor) -> Tensor:
         """The memory that the program makes for the array x."""
         return x if self.order is None else x.permute(self.order)
+
+
+def _is_row_major(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether an array with elements is contiguous; where an axis has one element, its stride is anything."""
+    wanted = _row_major_stride(shape)
+    return all(extent == 1 or found == other for extent, found, other in zip(shape, stride, wanted, strict=True))
+
+
+def _row_major_stride(shape: Sequence[int]) -> tuple[int, ...]:
+    """As torch has it: an axis without elements counts as one element."""
+    return row_major([max(1, extent) for extent in shape])
 
 
 class Layouts:
@@ -117,7 +130,9 @@ class Program:
         self._taken, self._made = _layouts(subgraph.inputs), _layouts(subgraph.results)
         with target(_target_of(subgraph)):
             any_order = not torch.are_deterministic_algorithms_enabled()
-            self.executable = compile_nodes(*_recorded(subgraph), any_order=any_order, dims=self._dims)
+            self.executable = compile_nodes(
+                *_recorded(subgraph, self._taken, self._made), any_order=any_order, dims=self._dims
+            )
         self._run = self._unsized if dims else self._runner()
 
     def _runner(self) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
@@ -189,7 +204,8 @@ class Program:
 def module_of(subgraph: Subgraph, dims: Sequence[Dim] = ()) -> ModuleOp:
     """The nd module of a subgraph's program."""
     with target(_target_of(subgraph)):
-        module = build_module(*_recorded(subgraph))
+        layouts = _layouts(subgraph.inputs), _layouts(subgraph.results)
+        module = build_module(*_recorded(subgraph, *layouts))
     declare_dims(module, dims)
     return module
 
@@ -198,9 +214,10 @@ def _layouts(nodes: Sequence[FxNode]) -> list[Layout]:
     return [Layout(value_of(node)) for node in nodes]
 
 
-def _recorded(subgraph: Subgraph) -> tuple[list[Node], list[Node], list[Node]]:
-    """The nodes of the program in order, its results and its arguments."""
-    taken, made = _layouts(subgraph.inputs), _layouts(subgraph.results)
+def _recorded(
+    subgraph: Subgraph, taken: Sequence[Layout], made: Sequence[Layout]
+) -> tuple[list[Node], list[Node], list[Node]]:
+    """The nodes of the program in order, its results and its arguments, which lie as `made` and `taken` say."""
     arguments = [argument(layout.extents, layout.dtype) for layout in taken]
     known: dict[FxNode, Any] = {
         node: layout.from_memory(x) for node, layout, x in zip(subgraph.inputs, taken, arguments, strict=True)
