@@ -19,6 +19,7 @@ from irc.runtime.artifact import DTYPES, Artifact
 from irc.runtime.cpu_plan import CpuKernel, CpuPlan, CpuStep
 from irc.runtime.executable import Executable
 from irc.runtime.host import HostProgram
+from irc.runtime.kept_memory import empty, is_fresh
 from irc.runtime.linking import Loaded
 from irc.runtime.threads import pool, run_alone
 from irc.support.blas import single_threaded
@@ -131,7 +132,7 @@ class CpuProgram:
     def _launched(
         self, kernel: CpuKernel, made: Sequence[tuple[tuple[int, ...], np.dtype[Any]]], arrays: Sequence[Array]
     ) -> Sequence[Array]:
-        results = [np.empty(shape, dtype) for shape, dtype in made]
+        results = [empty(shape, dtype) for shape, dtype in made]
         self._code.run(kernel, [*map(_contiguous, arrays), *results])
         return results
 
@@ -140,8 +141,8 @@ class CpuProgram:
         made: list[Array] = []
         for number in self._returned:
             x = _contiguous(cast(Array, values[number]))
-            is_own = x.base is None and x.flags.writeable and not any(x is y for y in (*arrays, *made))
-            made.append(x if is_own else x.copy())
+            is_new = is_fresh(x) and not any(np.may_share_memory(x, y) for y in (*arrays, *made))
+            made.append(x if is_new else x.copy())
         return tuple(made)
 
 
