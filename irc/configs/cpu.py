@@ -7,7 +7,7 @@ from math import prod
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import Reduction, reduction_of
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
-from irc.support.integers import ceil_div
+from irc.support.integers import ceil_div, round_up
 
 ELEMENTS = 8192
 """Of a tile of a map or a permutation: 32 KiB of f32, so that what is kept of it stays in the first two
@@ -23,8 +23,11 @@ HELD = 65536
 """Elements of columns that are held until they are read again: 256 KiB of f32, of the second level of cache."""
 
 WIDTH = 1024
+"""Columns side by side that a tile reduces, at most."""
+
 NARROW = 64
-"""Columns side by side that a tile reduces, at most, and at least where there are more: a few lines of memory."""
+"""Columns side by side that a tile reduces, at least where there are more: a few lines of memory. Rows, and columns, of
+a tile of a product, at least where there are more: a panel of the right operand."""
 
 ENOUGH = 16
 """Tiles that keep the cores busy, and end at about the same time."""
@@ -36,7 +39,7 @@ MIN_PART = 32768
 ROWS = 256
 COLUMNS = 512
 DEPTH = 1024
-"""Of a tile of a product: BLAS packs its operands once for each, which is little beside the products then."""
+"""Of a tile of a product: the right operand is packed once for each, which is little beside the products then."""
 
 CASCADE_ROWS = 128
 CASCADE_STEP = 512
@@ -96,20 +99,30 @@ def _parts(reduction: Reduction, tiles: int) -> int:
 
 
 def _product(product: Product) -> ConfigAttr:
-    """Rows and columns of a tile are fewer where there are few tiles."""
+    """Where there are few tiles, columns of a tile are fewer, then rows: the right operand is packed for each rows."""
     rows, columns = min(product.m, ROWS), min(product.n, COLUMNS)
-    while rows > NARROW and prod((product.batch, ceil_div(product.m, rows), ceil_div(product.n, columns))) < ENOUGH:
-        rows = ceil_div(rows, 2)
+    while prod((product.batch, ceil_div(product.m, rows), ceil_div(product.n, columns))) < ENOUGH:
+        if columns > NARROW:
+            columns = max(NARROW, ceil_div(columns, 2))
+        elif rows > NARROW:
+            rows = ceil_div(rows, 2)
+        else:
+            break
     return ConfigAttr.of(
         tile=TileSizes(
             m=_even(product.m, rows),
-            n=max(_even(product.n, columns), product.row),
+            n=max(_columns(product.n, columns), product.row),
             k=product.block or _depth(product.k, product.run),
         ),
         stages=1,
         schedule="grid",
         instruction="fma",
     )
+
+
+def _columns(extent: int, most: int) -> int:
+    """Equal parts of up to `most`, of whole panels of the right operand where there are some."""
+    return _even(extent, most) if extent <= NARROW else min(extent, round_up(_even(extent, most), NARROW))
 
 
 def _even(extent: int, most: int) -> int:

@@ -6,10 +6,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cpu.compiling import assemble, functions, has_pairs
+from irc.codegen.cpu.compiling import assemble, functions, has_pairs, vectors
 from irc.codegen.cpu.printer import Code, print_kernel
 from irc.codegen.cpu.threads import pool_text
-from irc.dialects.cpu import GemmOp, KernelOp
+from irc.dialects.cpu import KernelOp
 from irc.driver.lowering import levels
 from irc.driver.program import signature
 from irc.driver.reports import timed
@@ -48,7 +48,7 @@ def build_for_cpu(module: ModuleOp, **options: Any) -> Artifact:
 def codes_of(module: ModuleOp) -> list[Code]:
     """The kernels of a module as LLVM IR for this CPU."""
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    return [print_kernel(op, has_pairs=has_pairs(), functions=functions()) for op in kernels]
+    return [print_kernel(op, vectors=vectors(), has_pairs=has_pairs(), functions=functions()) for op in kernels]
 
 
 def pool_object() -> bytes:
@@ -67,6 +67,5 @@ def _machine_code(module: ModuleOp) -> tuple[list[CpuKernel], dict[str, bytes]]:
 
 
 def _kernel(op: KernelOp, code: Code) -> CpuKernel:
-    multiplies = any(isinstance(inner, GemmOp) for inner in op.walk())
     checks = tuple(Check(check.expected, describe(check.location)) for check in code.checks)
-    return CpuKernel(code.name, op.tile_count, code.own_bytes, multiplies, checks)
+    return CpuKernel(code.name, op.tile_count, code.own_bytes, checks)

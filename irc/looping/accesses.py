@@ -129,6 +129,11 @@ class Access:
         """Whether the `clamped` loops go over elements inside of the view alone."""
         return all(map(self._is_clamping, self.op.checked_dims))
 
+    def is_clamped_by(self, dim: int, axis: int) -> bool:
+        """Whether the `clamped` indices along an axis are those at which a checked coordinate is inside."""
+        moved = _steps(self.op.access_map.results[dim], len(self.shape))
+        return self._is_clamping(dim) and bool(moved.get(axis)) and self.shape[axis] > 1
+
     def _is_clamping(self, dim: int) -> bool:
         """Whether a checked coordinate moves with one axis of the tile, one by one."""
         moved = _steps(self.op.access_map.results[dim], len(self.shape))

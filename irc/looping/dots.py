@@ -21,7 +21,7 @@ from irc.looping.values import Buffer, Lazy, Value, fill, materialized, whole
 
 @dataclass(frozen=True)
 class _Operand:
-    """A matrix that BLAS can read: where it begins, the elements from one row to the next, or, where it is transposed,
+    """A matrix as products read it: where it begins, the elements from one row to the next, or, where it is transposed,
     from one column to the next; how many of its rows and columns there are, where that is less than the tile's."""
 
     memory: SSAValue
@@ -44,7 +44,7 @@ def multiply(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Valu
         _by_loops(emitter, op, lhs, rhs, acc)
     else:
         factor = bf16 if element == f32 and lhs.element == rhs.element == bf16 else element
-        a, b = _operand(emitter, lhs, factor), _operand(emitter, rhs, factor)
+        a, b = _operand(emitter, lhs, factor, 0), _operand(emitter, rhs, factor, 1)
         sizes = emitter.value(a.extents[0]), emitter.value(b.extents[1]), emitter.index(k)
         left = a.memory, emitter.value(a.offset), a.stride, a.is_transposed
         right = b.memory, emitter.value(b.offset), b.stride, b.is_transposed
@@ -53,9 +53,10 @@ def multiply(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Valu
     return acc
 
 
-def _operand(emitter: Emitter, value: Value, element: Attribute) -> _Operand:
+def _operand(emitter: Emitter, value: Value, element: Attribute, side: int) -> _Operand:
+    """The matrix of a tile; `side` is the axis that the product keeps."""
     if value.element == element:
-        if isinstance(value, LoadedTile) and (found := _in_place(emitter, value.access)) is not None:
+        if isinstance(value, LoadedTile) and (found := _in_place(emitter, value.access, side)) is not None:
             return found
         if isinstance(value, Buffer) and 1 in value.strides:
             return _of_buffer(value)
@@ -86,8 +87,9 @@ def _of_buffer(buffer: Buffer) -> _Operand:
     return _Operand(buffer.memory, constant(0), columns, False, extents)
 
 
-def _in_place(emitter: Emitter, access: Access) -> _Operand | None:
-    """The operand as it lies in memory; None where it is no matrix there, or reads beyond its array along K."""
+def _in_place(emitter: Emitter, access: Access, side: int) -> _Operand | None:
+    """The operand as it lies in memory, as far as there is one along the axis that is kept; None where it is no matrix
+    there, or reads beyond its array along K."""
     rows, columns = access.shape
     steps = [1 if n == 1 and step == 0 else step for n, step in zip(access.shape, access.steps(), strict=True)]
     if None in steps or 1 not in steps or any(isinstance(symbol, Value) for symbol in access.symbols):
@@ -98,13 +100,18 @@ def _in_place(emitter: Emitter, access: Access) -> _Operand | None:
         if min(rows, columns) > 1:
             return None
         stride = width
-    start = access.coordinates(emitter, [constant(0), constant(0)])
-    last = access.coordinates(emitter, [constant(rows - 1), constant(columns - 1)])
+    low, high = access.clamped(emitter, side)
+    ends = [constant(n - 1) for n in access.shape]
+    ends[side] = high - 1
+    start, last = (access.coordinates(emitter, indices) for indices in ([constant(0)] * 2, ends))
     for dim in access.op.checked_dims:
         extent = access.extents[dim]
-        if not (emitter.is_inside(start[dim], 0, extent) and emitter.is_inside(last[dim], 0, extent)):
+        is_clamped = access.is_clamped_by(dim, side) and low == constant(0)
+        if not is_clamped and not all(emitter.is_inside(each[dim], 0, extent) for each in (start, last)):
             return None
-    return _Operand(access.memory, access.place(start), stride, is_transposed, (constant(rows), constant(columns)))
+    extents = [constant(rows), constant(columns)]
+    extents[side] = high
+    return _Operand(access.memory, access.place(start), stride, is_transposed, (extents[0], extents[1]))
 
 
 def _widened(value: Value, element: Attribute) -> Value:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, cast
@@ -22,7 +21,6 @@ from irc.runtime.host import HostProgram
 from irc.runtime.kept_memory import empty, is_fresh
 from irc.runtime.linking import Loaded
 from irc.runtime.threads import pool, run_alone
-from irc.support.blas import single_threaded
 from irc.support.diagnostics import IrcError, Span
 
 ALONE = 1 << 16
@@ -51,8 +49,7 @@ class _Code:
     @cached_property
     def _loaded(self) -> Loaded:
         names = [kernel.name for kernel in self._kernels]
-        multiplies = any(kernel.multiplies for kernel in self._kernels)
-        return Loaded(self._artifact.objects[KERNELS], names, multiplies=multiplies)
+        return Loaded(self._artifact.objects[KERNELS], names)
 
     def run(self, kernel: CpuKernel, arrays: Sequence[Array]) -> None:
         """Runs all tiles of a kernel. `arrays` are contiguous: the operands, then the results. IrcError where an index
@@ -66,8 +63,7 @@ class _Code:
         if sum(array.nbytes for array in arrays) <= ALONE:
             run_alone(address, pointers, kernel.own_bytes, kernel.tiles)
         else:
-            with single_threaded() if kernel.multiplies else nullcontext():
-                pool(self._artifact.objects[POOL]).run(address, pointers, kernel.own_bytes, kernel.tiles)
+            pool(self._artifact.objects[POOL]).run(address, pointers, kernel.own_bytes, kernel.tiles)
         if number := failed[0]:
             check = kernel.checks[number - 1]
             place = _span(check.location)

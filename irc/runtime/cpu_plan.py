@@ -20,13 +20,12 @@ class Check:
 
 @dataclass(frozen=True)
 class CpuKernel:
-    """A kernel of the object file. own_bytes: memory that each thread needs. multiplies: whether it calls BLAS.
-    checks: in the order of their numbers, from 1 on."""
+    """A kernel of the object file. own_bytes: memory that each thread needs. checks: in the order of their
+    numbers, from 1 on."""
 
     name: str
     tiles: int
     own_bytes: int
-    multiplies: bool
     checks: tuple[Check, ...]
 
 

@@ -10,20 +10,16 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-from irc.support.blas import products
 from irc.support.llvm import VECTOR_LIBRARY, llvm, start
 
 
 class Loaded:
     """Functions in memory, by name, as long as this lives."""
 
-    def __init__(self, content: bytes, names: Sequence[str], *, multiplies: bool):
-        """`multiplies`: whether a function calls BLAS, which takes long to import."""
+    def __init__(self, content: bytes, names: Sequence[str]):
         library = llvm().JITLibraryBuilder().add_object_img(content).add_current_process()
         for name in names:
             library.export_symbol(name)
-        for name, address in products().items() if multiplies else ():
-            library.import_symbol(f"irc_{name}", address)
         self._addresses = library.link(_linker(), f"kernels{next(_NUMBERS)}")
 
     def address(self, name: str) -> int:

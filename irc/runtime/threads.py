@@ -64,7 +64,7 @@ class Pool:
         self.threads = min(threads, MOST)
         if self.threads == 1:
             return
-        self._code = Loaded(content, FUNCTIONS, multiplies=False)
+        self._code = Loaded(content, FUNCTIONS)
         begin, finish, serve = map(self._code.address, FUNCTIONS)
         self._begin = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(begin)
         self._finish = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(finish)

@@ -18,6 +18,7 @@ import pytest
 
 import irc
 from irc.codegen.cpu import compiling
+from irc.codegen.cpu.float_products import Vectors
 from irc.codegen.cpu.printer import print_kernel
 from irc.codegen.cpu.scalars import SCALARS
 from irc.dialects.cpu import KernelOp
@@ -200,7 +201,7 @@ def test_iterations_that_are_elements_of_vectors() -> None:
     """The 32 lanes of an argmax are two vectors of 16, its halves one of less."""
     module = parse("func f(x: f32[4, 128]) -> i64[4] {\n    return argmax(x, 1)\n}", "argmax.irc")
     (kernel,) = [op for op in lower(isolate(module), "cpu", arch="cpu").ops if isinstance(op, KernelOp)]
-    text = print_kernel(kernel, has_pairs=False, functions={}).text
+    text = print_kernel(kernel, vectors=Vectors(32, 2), has_pairs=False, functions={}).text
     found = re.findall(r'vectorize.width", i32 (\d+)}\n.*interleave.count", i32 (\d+)}', text)
     assert found == [("16", "2"), ("16", "2"), ("16", "1"), ("8", "1"), ("4", "1")]
 
@@ -221,7 +222,7 @@ def test_transposed_edges(element: str, rows: int, columns: int) -> None:
 @pytest.mark.parametrize("channels", [3, 16, 40])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_convolutions_of_torch(channels: int, stride: int) -> None:
-    """Channels last in x, taps last in the kernel: BLAS reads a copy of the kernel in rows of channels."""
+    """Channels last in x, taps last in the kernel: products read a copy of the kernel in rows of channels."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 13, 11, channels)).astype(np.float32)
     w = rng.standard_normal((24, channels, 3, 3)).astype(np.float32)
@@ -257,7 +258,7 @@ def test_roundings_are_the_interpreters(strict: bool) -> None:
     np.testing.assert_allclose(found[1].astype(np.float32), expected[1].astype(np.float32), rtol=8e-3, atol=0.01)
 
 
-@pytest.mark.parametrize("pairs", [True, False], ids=["pairs", "BLAS"])
+@pytest.mark.parametrize("pairs", [True, False], ids=["pairs", "copies"])
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (70, 40, 33), (7, 130, 257), (300, 600, 1100)])
 def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the operands lie and transposed, with rows, columns and pairs that are not whole; an infinity stays in its
@@ -280,6 +281,33 @@ def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pyte
         )
         given = x.T if "t" in left else x, w.T if "t" in right else w
         found = irc.compile(text, target="cpu")(*map(np.ascontiguousarray, given))
+        rows = np.arange(m) != m // 2
+        np.testing.assert_allclose(found[rows], expected[rows], rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(found[m // 2], expected[m // 2])
+
+
+@pytest.mark.parametrize("vectors", [Vectors(64, 4), Vectors(32, 2), Vectors(16, 2)], ids=["512", "256", "128"])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize(("m", "n", "k"), [(1, 128, 70), (6, 64, 64), (70, 80, 33), (9, 130, 1100), (300, 3, 65)])
+def test_products_of_floats(
+    m: int, n: int, k: int, element: str, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the operands lie and transposed, with rows and columns that are not whole, for narrower vectors too; an
+    infinity stays in its row."""
+    if vectors.bytes > compiling.vectors().bytes:
+        pytest.skip("this CPU has no such vectors")
+    monkeypatch.setattr("irc.driver.cpu.vectors", lambda: vectors)
+    rng, dtype = np.random.default_rng(0), {"f32": np.float32, "f64": np.float64}[element]
+    x, w = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
+    x[m // 2, k - 1] = np.inf
+    expected = x.astype(np.float64) @ w.astype(np.float64)
+    for left, right in itertools.product((x, x.T), (w, w.T)):
+        shapes = [f"{element}[{each.shape[0]}, {each.shape[1]}]" for each in (left, right)]
+        sides = ("x" if left is x else "transpose(x)"), ("w" if right is w else "transpose(w)")
+        text = (
+            f"func f(x: {shapes[0]}, w: {shapes[1]}) -> {element}[{m}, {n}] {{\n    return {sides[0]} @ {sides[1]}\n}}"
+        )
+        found = irc.compile(text, target="cpu")(np.ascontiguousarray(left), np.ascontiguousarray(right))
         rows = np.arange(m) != m // 2
         np.testing.assert_allclose(found[rows], expected[rows], rtol=1e-5, atol=1e-4)
         np.testing.assert_array_equal(found[m // 2], expected[m // 2])

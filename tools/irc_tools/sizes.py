@@ -28,7 +28,7 @@ SUBJECTS = {
         irc/configs/footprint.py irc/support/tuned.py irc/runtime/workbench.py""",
     "run-time extents": "irc/*/extents.py irc/runtime/size*.py irc/*/check_extents.py",
     "the target cpu": """irc/looping/* irc/*/cpu/* irc/configs/cpu.py irc/dialects/cpu.py irc/driver/cpu.py
-        irc/support/blas.py irc/support/pool_state.py irc/runtime/cpu.py irc/runtime/threads.py
+        irc/support/pool_state.py irc/runtime/cpu.py irc/runtime/threads.py irc/runtime/kept_memory.py
         irc/runtime/interpreted.py""",
     "schedules of loops": """irc/scheduling/schedules.py irc/scheduling/expansion.py irc/scheduling/induction.py
         irc/scheduling/dependences.py irc/scheduling/trip_counts.py irc/scheduling/prefetching.py

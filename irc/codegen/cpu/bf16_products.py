@@ -1,16 +1,16 @@
-"""The functions that multiply matrices of bf16 into sums of f32, where BLAS has none.
+"""The functions that multiply matrices of bf16 into sums of f32.
 
 A CPU with AVX512-BF16 multiplies pairs of elements along K. The right operand is packed: panels of `PANEL` columns, of
 them one row of pairs after another, with zeros behind the last column and row. The left one is read where it lies, or,
-where it is transposed or has an odd K, from a copy. Any other CPU multiplies copies in f32 by BLAS.
+where it is transposed or has an odd K, from a copy. Any other CPU multiplies copies in f32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
+from irc.codegen.cpu.float_products import PANEL_BYTES, TRANSPOSED
+from irc.codegen.cpu.text import Text
 from irc.codegen.cpu.transposing import transposing_functions
 from irc.support.integers import ceil_div, round_up
 
@@ -32,13 +32,13 @@ _SIGNATURE = (
     "@gemm.bf16(i64 %tb, i64 %ta, i64 %n, i64 %m, i64 %k, i64 %ldb, i64 %lda, i64 %ldc, ptr %b, ptr %a, "
     "ptr noalias %c, ptr noalias %left, ptr noalias %right, ptr noalias %plain)"
 )
-_TRANSPOSED = ord("T")
 
 
 def scratch_bytes(m: int, n: int, k: int, *, has_pairs: bool) -> tuple[int, int, int]:
-    """What a product of up to these extents needs for the copies of its operands, and one that is not packed."""
+    """What a product of up to these extents needs for the copies of its operands, and one that is not packed, or a
+    panel of f32."""
     if not has_pairs:
-        return 4 * m * k, 4 * k * n, 0
+        return 4 * m * k, 4 * k * n, PANEL_BYTES
     pairs = ceil_div(k, 2)
     return 4 * pairs * m, 4 * pairs * round_up(n, PANEL), 2 * k * n
 
@@ -46,7 +46,7 @@ def scratch_bytes(m: int, n: int, k: int, *, has_pairs: bool) -> tuple[int, int,
 def product_functions(*, has_pairs: bool) -> dict[str, str]:
     """`gemm.bf16` and what it calls, by name. has_pairs: whether the CPU multiplies pairs."""
     if not has_pairs:
-        return {"gemm.bf16": _by_blas()}
+        return {"gemm.bf16": _by_f32()}
     return {
         "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
         **transposing_functions(16),
@@ -56,76 +56,9 @@ def product_functions(*, has_pairs: bool) -> dict[str, str]:
     }
 
 
-@dataclass
-class _Text:
-    """Writes a function; variables are in memory, which LLVM makes registers."""
-
-    lines: list[str] = field(default_factory=list[str])
-    _count: int = 0
-
-    def emit(self, text: str) -> str:
-        self._count += 1
-        self.lines.append(f"  %v{self._count} = {text}")
-        return f"%v{self._count}"
-
-    def add(self, a: str, b: str | int) -> str:
-        return self.emit(f"add nsw i64 {a}, {b}")
-
-    def mul(self, a: str, b: str | int) -> str:
-        return self.emit(f"mul nsw i64 {a}, {b}")
-
-    def least(self, a: str, b: str | int) -> str:
-        return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
-
-    def place(self, type: str, memory: str, index: str | int) -> str:
-        return self.emit(f"getelementptr {type}, ptr {memory}, i64 {index}")
-
-    def lanes_below(self, count: int, limit: str) -> str:
-        """A mask of the lanes whose number is below a limit."""
-        short = self.emit(f"trunc i64 {limit} to i32")
-        first = self.emit(f"insertelement <{count} x i32> poison, i32 {short}, i64 0")
-        limits = self.emit(
-            f"shufflevector <{count} x i32> {first}, <{count} x i32> poison, <{count} x i32> zeroinitializer"
-        )
-        numbers = ", ".join(f"i32 {lane}" for lane in range(count))
-        return self.emit(f"icmp slt <{count} x i32> <{numbers}>, {limits}")
-
-    @contextmanager
-    def loop(self, low: str | int, high: str | int, step: int) -> Generator[str]:
-        """A loop; the index."""
-        self._count += 1
-        number = self._count
-        self.lines += [
-            f"  %at{number} = alloca i64",
-            f"  store i64 {low}, ptr %at{number}",
-            f"  br label %head{number}",
-            f"head{number}:",
-        ]
-        index = self.emit(f"load i64, ptr %at{number}")
-        test = self.emit(f"icmp slt i64 {index}, {high}")
-        self.lines += [f"  br i1 {test}, label %body{number}, label %done{number}", f"body{number}:"]
-        yield index
-        self.lines.append(f"  store i64 {self.add(index, step)}, ptr %at{number}")
-        self.lines += [f"  br label %head{number}", f"done{number}:"]
-
-    @contextmanager
-    def where(self, condition: str) -> Generator[None]:
-        self._count += 1
-        number = self._count
-        self.lines += [f"  br i1 {condition}, label %then{number}, label %end{number}", f"then{number}:"]
-        yield
-        self.lines += [f"  br label %end{number}", f"end{number}:"]
-
-    def function(self, signature: str) -> str:
-        """With its variables at its beginning, where LLVM looks for them."""
-        variables = [line for line in self.lines if " = alloca " in line]
-        others = [line for line in self.lines if " = alloca " not in line]
-        return "\n".join([f"define internal void {signature} noinline {{", *variables, *others, "  ret void", "}"])
-
-
 def _packing() -> str:
     """Panels of a row-major matrix: pairs of its rows."""
-    text = _Text()
+    text = Text()
     shuffled = ", ".join(f"i32 {lane // 2 + PANEL * (lane % 2)}" for lane in range(2 * PANEL))
     vector, mask = f"<{PANEL} x i16>", f"<{PANEL} x i1>"
     pairs = text.emit("lshr i64 %k.even, 1")
@@ -153,7 +86,7 @@ def _packing() -> str:
 
 def _multiplying() -> str:
     """Sums of panels by rows of pairs. Rows behind the last are read as it, and not written."""
-    text = _Text()
+    text = Text()
     pairs = text.emit("lshr i64 %k.even, 1")
     last = text.add("%m", -1)
     sums = [[f"%sum{row}.{at}" for at in range(VECTORS)] for row in range(ROWS)]
@@ -185,7 +118,7 @@ def _multiplying() -> str:
     return "\n".join([product, load, store, text.function(signature)])
 
 
-def _add_pair(text: _Text, sums: Sequence[Sequence[str]], rows: Sequence[str], panel: str, pair: str) -> None:
+def _add_pair(text: Text, sums: Sequence[Sequence[str]], rows: Sequence[str], panel: str, pair: str) -> None:
     vector, integers = f"<{LANES} x float>", f"<{LANES} x i32>"
     begin = text.mul(pair, PANEL)
     right: list[str] = []
@@ -206,7 +139,7 @@ def _add_pair(text: _Text, sums: Sequence[Sequence[str]], rows: Sequence[str], p
             text.lines.append(f"  store {vector} {after}, ptr {name}")
 
 
-def _add_sums(text: _Text, names: Sequence[str], masks: Sequence[str], place: str) -> None:
+def _add_sums(text: Text, names: Sequence[str], masks: Sequence[str], place: str) -> None:
     vector, mask = f"<{LANES} x float>", f"<{LANES} x i1>"
     for at, (name, inside) in enumerate(zip(names, masks, strict=True)):
         to = text.place("float", place, LANES * at)
@@ -222,7 +155,7 @@ def _add_sums(text: _Text, names: Sequence[str], masks: Sequence[str], place: st
 
 def _by_pairs() -> str:
     """Copies what is not as it has to be, packs, multiplies."""
-    text = _Text()
+    text = Text()
     operands = {
         "b.memory": ("ptr", "%b"),
         "b.pitch": ("i64", "%ldb"),
@@ -232,13 +165,13 @@ def _by_pairs() -> str:
     for name, (type, value) in operands.items():
         text.lines += [f"  %{name} = alloca {type}", f"  store {type} {value}, ptr %{name}"]
     even = text.emit(f"and i64 {text.add('%k', 1)}, -2")
-    with text.where(text.emit(f"icmp eq i64 %tb, {_TRANSPOSED}")):
+    with text.where(text.emit(f"icmp eq i64 %tb, {TRANSPOSED}")):
         text.lines += [
             "  call void @transpose.i16(ptr %b, i64 %ldb, ptr %plain, i64 %n, i64 %k, i64 %n)",
             "  store ptr %plain, ptr %b.memory",
             "  store i64 %n, ptr %b.pitch",
         ]
-    is_transposed = text.emit(f"icmp eq i64 %ta, {_TRANSPOSED}")
+    is_transposed = text.emit(f"icmp eq i64 %ta, {TRANSPOSED}")
     is_odd = text.emit(f"icmp ne i64 {even}, %k")
     with text.where(text.emit(f"or i1 {is_transposed}, {is_odd}")):
         text.lines += ["  store ptr %left, ptr %a.memory", f"  store i64 {even}, ptr %a.pitch"]
@@ -259,7 +192,7 @@ def _by_pairs() -> str:
     return text.function(_SIGNATURE)
 
 
-def _copy(text: _Text, source: tuple[str, str], target: tuple[str, str], extents: tuple[str, str], stored: str) -> None:
+def _copy(text: Text, source: tuple[str, str], target: tuple[str, str], extents: tuple[str, str], stored: str) -> None:
     """A matrix of bf16, row by row, by (memory, pitch); stored as i16, or as the bits of f32."""
     with text.loop(0, extents[0], 1) as row, text.loop(0, extents[1], 1) as column:
         value = text.emit(
@@ -271,19 +204,19 @@ def _copy(text: _Text, source: tuple[str, str], target: tuple[str, str], extents
         text.lines.append(f"  store {stored} {value}, ptr {place}, align {2 if stored == 'i16' else 4}")
 
 
-def _by_blas() -> str:
-    """Copies in f32 that lie as the operands do, then BLAS."""
-    text = _Text()
+def _by_f32() -> str:
+    """Copies in f32 that lie as the operands do, and their product."""
+    text = Text()
     pitches: list[str] = []
     for name, flag, copy, extents in (("a", "%ta", "%left", ("%m", "%k")), ("b", "%tb", "%right", ("%k", "%n"))):
-        is_transposed = text.emit(f"icmp eq i64 {flag}, {_TRANSPOSED}")
+        is_transposed = text.emit(f"icmp eq i64 {flag}, {TRANSPOSED}")
         rows, columns = (
             text.emit(f"select i1 {is_transposed}, i64 {extents[1 - at]}, i64 {extents[at]}") for at in range(2)
         )
         _copy(text, (f"%{name}", f"%ld{name}"), (copy, columns), (rows, columns), "i32")
         pitches.append(columns)
     text.lines.append(
-        f"  call void @gemm(i64 %tb, i64 %ta, i64 %n, i64 %m, i64 %k, i64 {pitches[1]}, i64 {pitches[0]}, i64 %ldc, "
-        "ptr %right, ptr %left, ptr %c)"
+        f"  call void @gemm.f32(i64 %tb, i64 %ta, i64 %n, i64 %m, i64 %k, i64 {pitches[1]}, i64 {pitches[0]}, "
+        "i64 %ldc, ptr %right, ptr %left, ptr %c, ptr %plain)"
     )
     return text.function(_SIGNATURE)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from irc.codegen.cpu.float_products import Vectors
 from irc.codegen.cpu.vector_functions import VectorFunction, vector_functions
 from irc.support import cache as store
 from irc.support.llvm import host, llvm, start
@@ -23,6 +25,17 @@ def has_pairs() -> bool:
     """Whether this CPU multiplies pairs of bf16: AVX512-BF16, and masks of 16 bits."""
     features = llvm().get_host_cpu_features()
     return bool(features.get("avx512bf16") and features.get("avx512bw"))
+
+
+@cache
+def vectors() -> Vectors:
+    """The vectors of this CPU. Those of ARM and of AVX-512 are 32 registers, others 16."""
+    features = llvm().get_host_cpu_features()
+    if features.get("avx512f"):
+        return Vectors(64, 4)
+    if features.get("avx"):
+        return Vectors(32, 2)
+    return Vectors(16, 4 if platform.machine().lower() in ("aarch64", "arm64") else 2)
 
 
 @cache

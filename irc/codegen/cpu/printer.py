@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
+from irc.codegen.cpu.float_products import PANEL_BYTES, Product, Vectors, float_products
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
 from irc.codegen.cpu.transposing import transposing_functions
 from irc.codegen.cpu.vector_functions import VectorFunction
@@ -51,10 +52,12 @@ class Code:
     """Of the ops that the first lines of the text are printed for; the lines behind them define functions."""
 
 
-def print_kernel(kernel: KernelOp, *, has_pairs: bool, functions: Mapping[str, VectorFunction]) -> Code:
-    """The module of one kernel; Unsupported where an op has no LLVM IR here. has_pairs: whether the CPU multiplies
-    pairs of bf16. functions: those of the C library that there are on vectors."""
-    printer = Printer(kernel, has_pairs, functions)
+def print_kernel(
+    kernel: KernelOp, *, vectors: Vectors, has_pairs: bool, functions: Mapping[str, VectorFunction]
+) -> Code:
+    """The module of one kernel; Unsupported where an op has no LLVM IR here. vectors: the CPU's. has_pairs: whether it
+    multiplies pairs of bf16. functions: those of the C library that there are on vectors."""
+    printer = Printer(kernel, vectors, has_pairs, functions)
     text = printer.module()
     locations = (*[kernel.location] * HEADER_LINES, *printer.locations)
     return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks), locations)
@@ -65,6 +68,7 @@ class Printer:
     """Prints one kernel."""
 
     kernel: KernelOp
+    vectors: Vectors
     has_pairs: bool
     functions: Mapping[str, VectorFunction]
     lines: list[str] = field(default_factory=list[str])
@@ -319,8 +323,6 @@ class Printer:
     # Products
 
     def _gemm(self, op: GemmOp) -> None:
-        """The function of BLAS takes columns first: C' = B' A'."""
-        type = llvm_type(op.element)
         numbers = [self.name(value) for value in (op.n, op.m, op.k)]
         strides = [str(value.value.data) for value in (op.rhs_stride, op.lhs_stride, op.width)]
         pointers = [
@@ -330,14 +332,22 @@ class Printer:
         ]
         flags = [str(ord("T" if value.value.data else "N")) for value in (op.rhs_transposed, op.lhs_transposed)]
         arguments = [f"i64 {value}" for value in (*flags, *numbers, *strides)] + [f"ptr {value}" for value in pointers]
-        function = "gemm"
-        if not op.is_narrow or not self.has_pairs:
-            self.declared["gemm"] = _gemm_text(type)
+        bits = element_of(op.element).bits
+        function = f"gemm.f{bits}"
+        if (not op.is_narrow or not self.has_pairs) and function not in self.declared:
+            self.declared.update(float_products(bits, self.vectors, self._products(op.element)))
         if op.is_narrow:
             function = "gemm.bf16"
             arguments += [f"ptr {memory}" for memory in self._copies(op)]
             self.declared.update(product_functions(has_pairs=self.has_pairs))
+        else:
+            arguments.append(f"ptr {self._own_memory(PANEL_BYTES)}")
         self.lines.append(f"  call void @{function}({', '.join(arguments)})")
+
+    def _products(self, element: Attribute) -> list[Product]:
+        """Those of the kernel that have sums of this type."""
+        found = [op for op in self.kernel.walk() if isinstance(op, GemmOp) and op.element == element]
+        return [Product(_known(op.m), _known(op.n), bool(op.rhs_transposed.value.data)) for op in found]
 
     def _copies(self, op: GemmOp) -> list[str]:
         """Memory for the copies of a product of bf16."""
@@ -367,34 +377,14 @@ class Printer:
 
 
 def _constant(value: SSAValue) -> int:
-    assert isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr)
-    return value.owner.value.value.data
+    known = _known(value)
+    assert known is not None
+    return known
 
 
-_GEMM = """declare void @{function}(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr)
-define internal void @gemm(
-    i64 %tb, i64 %ta, i64 %n, i64 %m, i64 %k, i64 %ldb, i64 %lda, i64 %ldc, ptr %b, ptr %a, ptr %c) noinline {{
-  %flags = alloca [2 x i8]
-  %numbers = alloca [6 x i32]
-  %one = alloca {type}
-  store {type} 1.0, ptr %one
-{stores}
-  call void @{function}(
-      ptr %tb.at, ptr %ta.at, ptr %n.at, ptr %m.at, ptr %k.at, ptr %one, ptr %b, ptr %ldb.at, ptr %a, ptr %lda.at,
-      ptr %one, ptr %c, ptr %ldc.at)
-  ret void
-}}"""
-"""A product of BLAS's Fortran interface: every argument is a pointer. `tb` and `ta` are 84, T, or 78, N."""
-
-
-def _gemm_text(type: str) -> str:
-    lines: list[str] = []
-    for array, stored, names in (("flags", "i8", "tb ta"), ("numbers", "i32", "n m k ldb lda ldc")):
-        for at, name in enumerate(names.split()):
-            lines += [
-                f"  %{name}.at = getelementptr {stored}, ptr %{array}, i64 {at}",
-                f"  %{name}.short = trunc i64 %{name} to {stored}",
-                f"  store {stored} %{name}.short, ptr %{name}.at",
-            ]
-    function = {"float": "irc_sgemm", "double": "irc_dgemm"}[type]
-    return _GEMM.format(type=type, function=function, stores="\n".join(lines))
+def _known(value: SSAValue) -> int | None:
+    """The value of a constant."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None

@@ -9,7 +9,7 @@ Images of few channels are read where they lie. A row of taps and its channels f
 a convolution of one channel over rows of elements. The threads that multiply load pairs of them, so rows of the kernel
 begin at a whole pair, and are filled to a power of two, by taps that are not there.
 
-On a CPU BLAS reads the kernel where it lies in rows of channels; each tile of places would gather it otherwise.
+On a CPU products read the kernel where it lies in rows of channels; each tile of places would gather it otherwise.
 
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another.

@@ -184,7 +184,7 @@ tile.program @columns(%x: !tile.view<100x64xf32>, %y: !tile.view<64xf32>) {resul
 
 // -----
 
-// Operands lie in memory as BLAS reads them; steps add to one accumulator.
+// Operands lie in memory as products read them; steps add to one accumulator.
 // CHECK:      cpu.kernel @product
 // CHECK:        [[SUM:%.*]] = memref.alloca() : memref<512xf32>
 // CHECK:        scf.for
@@ -232,7 +232,7 @@ tile.program @narrow(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x64xbf16>, %v:
 
 // -----
 
-// What a convolution reads is gathered for BLAS by segments of rows of places: nothing is divided by 32 in the innermost
+// What a convolution reads is gathered for products by segments of rows of places: nothing is divided by 32 in the innermost
 // loop, which goes along memory.
 // CHECK:      cpu.kernel @convolution
 // CHECK:        [[WIDTH:%.*]] = arith.constant 32 : index
