@@ -35,6 +35,8 @@ def check_array(spec: ArraySpec, shape: Sequence[int], element: str, what: str =
 
 def host_array(spec: ArraySpec, array: Any) -> np.ndarray[Any, Any]:
     """The argument as a row-major numpy array in native byte order, checked; it is copied only where it is neither."""
+    if type(array) is np.ndarray and array.dtype == spec.dtype and array.shape == spec.shape:
+        return array if array.flags.c_contiguous and array.dtype.isnative else np.asarray(array, spec.dtype, order="C")
     found = _as_numpy(spec, array)
     native = found.dtype.newbyteorder("=")
     check_array(spec, found.shape, ELEMENT_NAMES.get(native, found.dtype.name))

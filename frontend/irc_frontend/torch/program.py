@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -248,11 +249,15 @@ _BITS: dict[int, Any] = {1: torch.uint8, 2: torch.uint16}
 
 def host_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A tensor's memory as a numpy array, by the bits where numpy's own dtypes do not have its type."""
-    plain = tensor.detach()
-    name = str(plain.dtype).removeprefix("torch.")
-    if hasattr(np, name) or name == "bool":
-        return plain.numpy()
-    return plain.view(_BITS[plain.itemsize]).numpy().view(np.dtype(name))
+    plain, unknown = tensor.detach(), _unknown(tensor.dtype)
+    return plain.numpy() if unknown is None else plain.view(_BITS[plain.itemsize]).numpy().view(unknown)
+
+
+@cache
+def _unknown(dtype: torch.dtype) -> np.dtype[Any] | None:
+    """The type of ml_dtypes, where numpy has none of its own."""
+    name = str(dtype).removeprefix("torch.")
+    return None if hasattr(np, name) or name == "bool" else np.dtype(name)
 
 
 def host_tensor(array: np.ndarray[Any, Any], element: str) -> torch.Tensor:
