@@ -1,7 +1,8 @@
 """Speed of the target `cpu`, beside torch eager, torch.compile and irc's interpreter (target `interpret`).
 
 `python benchmarks/cpu.py FILE.json [--compile] [--alone] [ROW ...]` times the rows by turns in one run: a repetition
-has calls of each variant, and what counts is the median of the ratios within a repetition. Results are compared with
+has calls of each variant, after a pause and one call that does not count, and what counts is the median of the ratios
+within a repetition. Results are compared with
 torch's first. With `--alone` each variant has one thread, and times are of the process's CPU: what else runs on the
 machine counts less.
 """
@@ -36,6 +37,9 @@ import irc_frontend as ir
 REPETITIONS = 21
 SECONDS = 0.05
 """Of a repetition's calls of one variant, about."""
+PAUSE = 0.03
+"""Seconds between variants: the threads of OpenMP look for work for some 10 ms after torch's last call, on the cores of
+what is timed next."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,8 @@ def by_turns(variants: dict[str, Callable[[], Any]], clock: Callable[[], float])
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for at in range(REPETITIONS):
         for name in names[at % len(names) :] + names[: at % len(names)]:
+            time.sleep(PAUSE)
+            variants[name]()
             begin = clock()
             for _ in range(counts[name]):
                 variants[name]()
