@@ -288,7 +288,9 @@ def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pyte
 
 @pytest.mark.parametrize("vectors", [Vectors(64, 4), Vectors(32, 2), Vectors(16, 2)], ids=["512", "256", "128"])
 @pytest.mark.parametrize("element", ["f32", "f64"])
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 128, 70), (6, 64, 64), (70, 80, 33), (9, 130, 1100), (300, 3, 65)])
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(1, 128, 70), (6, 66, 64), (70, 80, 33), (9, 130, 1100), (300, 3, 65), (33, 1, 40)]
+)
 def test_products_of_floats(
     m: int, n: int, k: int, element: str, vectors: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:

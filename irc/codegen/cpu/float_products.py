@@ -33,7 +33,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class _Sizes:
+class Sizes:
     """A product of elements of so many bits: `lanes` of a vector, `panel` columns, `depth` rows of a packed panel."""
 
     bits: int
@@ -64,6 +64,22 @@ class _Sizes:
     def suffix(self) -> str:
         return f"v{self.lanes}f{self.bits}"
 
+    def load(self, text: Text, place: str) -> str:
+        """A vector in memory."""
+        return text.emit(f"load {self.vector}, ptr {place}, align {self.bits // 8}")
+
+    def load_some(self, text: Text, place: str, mask: str) -> str:
+        """The lanes of a mask, and 0 in others."""
+        arguments = f"ptr {place}, i32 {self.bits // 8}, {self.mask} {mask}, {self.vector} zeroinitializer"
+        return text.emit(f"call {self.vector} @llvm.masked.load.{self.suffix}.p0({arguments})")
+
+    def multiply_add(self, text: Text, a: str, b: str, total: str) -> None:
+        """Adds a product to the vector in memory."""
+        before = text.emit(f"load {self.vector}, ptr {total}")
+        arguments = ", ".join(f"{self.vector} {value}" for value in (a, b, before))
+        after = text.emit(f"call {self.vector} @llvm.fmuladd.{self.suffix}({arguments})")
+        text.lines.append(f"  store {self.vector} {after}, ptr {total}")
+
 
 @dataclass(frozen=True)
 class Product:
@@ -77,7 +93,7 @@ class Product:
 def float_products(bits: int, vectors: Vectors, products: Sequence[Product]) -> dict[str, str]:
     """By name: `gemm.f{bits}` for these products, and what it calls. It takes 84, T, for an operand that is transposed,
     else 78, the extents, and `panel`, memory of `PANEL_BYTES`."""
-    sizes = _Sizes(bits, vectors.bytes * 8 // bits, vectors.count)
+    sizes = Sizes(bits, vectors.bytes * 8 // bits, vectors.count)
     vector, mask, suffix = sizes.vector, sizes.mask, sizes.suffix
     declared = {
         "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
@@ -93,7 +109,7 @@ def float_products(bits: int, vectors: Vectors, products: Sequence[Product]) -> 
     return {**declared, **transposing, **sums, **own}
 
 
-def _blocks(sizes: _Sizes, product: Product) -> set[tuple[int, int]]:
+def _blocks(sizes: Sizes, product: Product) -> set[tuple[int, int]]:
     """(rows, vectors) of the blocks of sums in registers."""
     heights, counts = set(range(1, ROWS + 1)), {1, sizes.count}
     if product.m is not None:
@@ -106,11 +122,11 @@ def _blocks(sizes: _Sizes, product: Product) -> set[tuple[int, int]]:
     return {(rows, count) for rows in heights for count in counts}
 
 
-def _name(sizes: _Sizes, rows: int, count: int) -> str:
+def _name(sizes: Sizes, rows: int, count: int) -> str:
     return f"multiply.{rows}.{count}.f{sizes.bits}"
 
 
-def _panels(sizes: _Sizes, blocks: Sequence[tuple[int, int]], *, has_columns: bool) -> str:
+def _panels(sizes: Sizes, blocks: Sequence[tuple[int, int]], *, has_columns: bool) -> str:
     text = Text()
     is_column = text.emit(f"icmp eq i64 %tb, {TRANSPOSED}")
     is_turned = text.emit(f"icmp eq i64 %ta, {TRANSPOSED}")
@@ -141,7 +157,7 @@ def _panels(sizes: _Sizes, blocks: Sequence[tuple[int, int]], *, has_columns: bo
 
 
 def _panel(
-    text: Text, sizes: _Sizes, begin: tuple[str, str], extents: tuple[str, str], is_column: str | None
+    text: Text, sizes: Sizes, begin: tuple[str, str], extents: tuple[str, str], is_column: str | None
 ) -> tuple[str, str]:
     """(memory, elements from one row to the next) of a panel of B that begins at (row, column): packed, or where it
     lies."""
@@ -168,7 +184,7 @@ def _panel(
     return text.emit("load ptr, ptr %read"), text.emit("load i64, ptr %pitch")
 
 
-def _packing(sizes: _Sizes) -> str:
+def _packing(sizes: Sizes) -> str:
     """Rows of a panel, one behind the other; those that are cut have whatever there was behind them."""
     text = Text()
     masks = _masks(text, sizes, sizes.count)
@@ -176,13 +192,13 @@ def _packing(sizes: _Sizes) -> str:
         source = text.place(sizes.type, "%b", text.mul(row, "%ldb"))
         target = text.place(sizes.type, "%panel", text.mul(row, sizes.panel))
         for at, mask in enumerate(masks):
-            read = _load(text, sizes, text.place(sizes.type, source, sizes.lanes * at), mask)
+            read = sizes.load_some(text, text.place(sizes.type, source, sizes.lanes * at), mask)
             to = text.place(sizes.type, target, sizes.lanes * at)
             text.lines.append(f"  store {sizes.vector} {read}, ptr {to}, align {sizes.bits // 8}")
     return text.function(f"@pack.f{sizes.bits}(ptr %b, i64 %ldb, ptr noalias %panel, i64 %rows, i64 %width)")
 
 
-def _sums(sizes: _Sizes, rows: int, count: int) -> str:
+def _sums(sizes: Sizes, rows: int, count: int) -> str:
     """Sums of rows, and of so many vectors of a panel of which `width` columns are there."""
     text, vector = Text(), sizes.vector
     names = [[f"%sum{row}.{at}" for at in range(count)] for row in range(rows)]
@@ -192,22 +208,19 @@ def _sums(sizes: _Sizes, rows: int, count: int) -> str:
     with text.loop(0, "%depth", 1) as at:
         right = text.place(sizes.type, "%b", text.mul(at, "%pitch"))
         left = text.place(sizes.type, "%a", text.mul(at, "%step"))
-        factors = [_read(text, sizes, text.place(sizes.type, right, sizes.lanes * each)) for each in range(count)]
+        factors = [sizes.load(text, text.place(sizes.type, right, sizes.lanes * each)) for each in range(count)]
         for each, offset in zip(names, offsets, strict=True):
             element = text.emit(f"load {sizes.type}, ptr {text.place(sizes.type, left, offset)}")
             first = text.emit(f"insertelement {vector} poison, {sizes.type} {element}, i64 0")
             splat = text.emit(f"shufflevector {vector} {first}, {vector} poison, <{sizes.lanes} x i32> zeroinitializer")
             for name, factor in zip(each, factors, strict=True):
-                before = text.emit(f"load {vector}, ptr {name}")
-                arguments = f"{vector} {splat}, {vector} {factor}, {vector} {before}"
-                after = text.emit(f"call {vector} @llvm.fmuladd.{sizes.suffix}({arguments})")
-                text.lines.append(f"  store {vector} {after}, ptr {name}")
+                sizes.multiply_add(text, splat, factor, name)
     masks = _masks(text, sizes, count)
     for number, each in enumerate(names):
         begin = text.place(sizes.type, "%c", text.mul("%ldc", number))
         for at, (name, mask) in enumerate(zip(each, masks, strict=True)):
             place = text.place(sizes.type, begin, sizes.lanes * at)
-            before = _load(text, sizes, place, mask)
+            before = sizes.load_some(text, place, mask)
             total = text.emit(f"fadd {vector} {before}, {text.emit(f'load {vector}, ptr {name}')}")
             arguments = f"{vector} {total}, ptr {place}, i32 {sizes.bits // 8}, {sizes.mask} {mask}"
             text.lines.append(f"  call void @llvm.masked.store.{sizes.suffix}.p0({arguments})")
@@ -217,15 +230,6 @@ def _sums(sizes: _Sizes, rows: int, count: int) -> str:
     )
 
 
-def _masks(text: Text, sizes: _Sizes, count: int) -> list[str]:
+def _masks(text: Text, sizes: Sizes, count: int) -> list[str]:
     """Of the vectors of a panel: their columns that are there."""
     return [text.lanes_below(sizes.lanes, text.add("%width", -sizes.lanes * at)) for at in range(count)]
-
-
-def _read(text: Text, sizes: _Sizes, place: str) -> str:
-    return text.emit(f"load {sizes.vector}, ptr {place}, align {sizes.bits // 8}")
-
-
-def _load(text: Text, sizes: _Sizes, place: str, mask: str) -> str:
-    arguments = f"ptr {place}, i32 {sizes.bits // 8}, {sizes.mask} {mask}, {sizes.vector} zeroinitializer"
-    return text.emit(f"call {sizes.vector} @llvm.masked.load.{sizes.suffix}.p0({arguments})")

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from irc.codegen.cpu.bf16_products import product_functions, scratch_bytes
 from irc.codegen.cpu.float_products import PANEL_BYTES, Product, Vectors, float_products
 from irc.codegen.cpu.scalars import SCALARS, literal, llvm_type
+from irc.codegen.cpu.thin_products import thin_of, thin_product
 from irc.codegen.cpu.transposing import transposing_functions
 from irc.codegen.cpu.vector_functions import VectorFunction
 from irc.dialects.cpu import GemmOp, KernelOp, TransposeOp
@@ -323,26 +324,30 @@ class Printer:
     # Products
 
     def _gemm(self, op: GemmOp) -> None:
-        numbers = [self.name(value) for value in (op.n, op.m, op.k)]
-        strides = [str(value.value.data) for value in (op.rhs_stride, op.lhs_stride, op.width)]
-        pointers = [
-            self._offset(op.rhs, op.rhs_offset),
-            self._offset(op.lhs, op.lhs_offset),
-            self.name(op.acc),
-        ]
-        flags = [str(ord("T" if value.value.data else "N")) for value in (op.rhs_transposed, op.lhs_transposed)]
-        arguments = [f"i64 {value}" for value in (*flags, *numbers, *strides)] + [f"ptr {value}" for value in pointers]
-        bits = element_of(op.element).bits
-        function = f"gemm.f{bits}"
-        if (not op.is_narrow or not self.has_pairs) and function not in self.declared:
+        lhs, rhs = self._offset(op.lhs, op.lhs_offset), self._offset(op.rhs, op.rhs_offset)
+        m, n, k = (self.name(value) for value in (op.m, op.n, op.k))
+        lda, ldb, ldc = (value.value.data for value in (op.lhs_stride, op.rhs_stride, op.width))
+        left, right = (bool(value.value.data) for value in (op.lhs_transposed, op.rhs_transposed))
+        bits, is_paired = element_of(op.element).bits, op.is_narrow and self.has_pairs
+        thin = None if op.is_narrow else thin_of((_known(op.m), _known(op.n)), (lda, ldb), (left, right))
+        if thin is not None:
+            self.declared.update(thin_product(bits, self.vectors, thin.few))
+            few, many = (f"ptr {lhs}, i64 {lda}", m), (f"ptr {rhs}, i64 {ldb}", n)
+            steps = f"i64 {ldc}, i64 1"
+            if thin.swapped:
+                few, many, steps = many, few, f"i64 1, i64 {ldc}"
+            arguments = f"i64 {many[1]}, i64 {k}, {few[0]}, {many[0]}, ptr {self.name(op.acc)}, {steps}"
+            self.lines.append(f"  call void @dots.{thin.few}.f{bits}({arguments})")
+            return
+        if not is_paired and f"gemm.f{bits}" not in self.declared:
             self.declared.update(float_products(bits, self.vectors, self._products(op.element)))
+        flags = [ord("T" if value else "N") for value in (right, left)]
+        numbers = ", ".join(f"i64 {value}" for value in (*flags, n, m, k, ldb, lda, ldc))
+        memory = self._copies(op) if op.is_narrow else [self._own_memory(PANEL_BYTES)]
+        pointers = ", ".join(f"ptr {value}" for value in (rhs, lhs, self.name(op.acc), *memory))
         if op.is_narrow:
-            function = "gemm.bf16"
-            arguments += [f"ptr {memory}" for memory in self._copies(op)]
             self.declared.update(product_functions(has_pairs=self.has_pairs))
-        else:
-            arguments.append(f"ptr {self._own_memory(PANEL_BYTES)}")
-        self.lines.append(f"  call void @{function}({', '.join(arguments)})")
+        self.lines.append(f"  call void @gemm.{'bf16' if op.is_narrow else f'f{bits}'}({numbers}, {pointers})")
 
     def _products(self, element: Attribute) -> list[Product]:
         """Those of the kernel that have sums of this type."""
