@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, SSAValue
 from irc.dialects import tile
 from irc.dialects.cpu import GemmOp
 from irc.ir.dtypes import element_of
-from irc.looping.accesses import Access
 from irc.looping.emitter import Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.loads import LoadedTile
@@ -56,7 +55,7 @@ def multiply(emitter: Emitter, op: tile.DotOp, lhs: Value, rhs: Value, acc: Valu
 def _operand(emitter: Emitter, value: Value, element: Attribute, side: int) -> _Operand:
     """The matrix of a tile; `side` is the axis that the product keeps."""
     if value.element == element:
-        if isinstance(value, LoadedTile) and (found := _in_place(emitter, value.access, side)) is not None:
+        if isinstance(value, LoadedTile) and (found := _in_place(emitter, value, side)) is not None:
             return found
         if isinstance(value, Buffer) and 1 in value.strides:
             return _of_buffer(value)
@@ -87,9 +86,10 @@ def _of_buffer(buffer: Buffer) -> _Operand:
     return _Operand(buffer.memory, constant(0), columns, False, extents)
 
 
-def _in_place(emitter: Emitter, access: Access, side: int) -> _Operand | None:
-    """The operand as it lies in memory, as far as there is one along the axis that is kept; None where it is no matrix
-    there, or reads beyond its array along K."""
+def _in_place(emitter: Emitter, value: LoadedTile, side: int) -> _Operand | None:
+    """The operand as it lies in memory, as far as there is one along the axis that is kept, where others are 0; None
+    where it is no matrix there, or reads beyond its array along K."""
+    access = value.access
     rows, columns = access.shape
     steps = [1 if n == 1 and step == 0 else step for n, step in zip(access.shape, access.steps(), strict=True)]
     if None in steps or 1 not in steps or any(isinstance(symbol, Value) for symbol in access.symbols):
@@ -106,7 +106,7 @@ def _in_place(emitter: Emitter, access: Access, side: int) -> _Operand | None:
     start, last = (access.coordinates(emitter, indices) for indices in ([constant(0)] * 2, ends))
     for dim in access.op.checked_dims:
         extent = access.extents[dim]
-        is_clamped = access.is_clamped_by(dim, side) and low == constant(0)
+        is_clamped = access.is_clamped_by(dim, side) and low == constant(0) and value.other is None
         if not is_clamped and not all(emitter.is_inside(each[dim], 0, extent) for each in (start, last)):
             return None
     extents = [constant(rows), constant(columns)]

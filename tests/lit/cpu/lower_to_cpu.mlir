@@ -209,6 +209,25 @@ tile.program @product(%x: !tile.view<64x64xf32>, %w: !tile.view<64x32xf32>, %y: 
 
 // -----
 
+// Rows that end inside of a tile are those of the product, which reads them where they lie.
+// CHECK:      cpu.kernel @edge
+// CHECK-NOT:    memref.alloca() : memref<1024xf32>
+// CHECK:          [[ROWS:%.*]] = arith.minsi
+// CHECK:          cpu.gemm %x[{{.*}}], %w[{{.*}}] -> {{.*}} sizes [[ROWS]], {{.*}} {lhs_stride = 64 : i64
+tile.program @edge(%x: !tile.view<60x64xf32>, %w: !tile.view<64x32xf32>, %y: !tile.view<60x32xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [60, 32] steps [16, 32] {
+    %f0 = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %zero = tile.splat %f0 : f32 -> tensor<16x32xf32>
+    %a = tile.load %x[%i, %c0] {checked = array<i64: 0>} : !tile.view<60x64xf32> -> tensor<16x64xf32>
+    %b = tile.load %w[%c0, %j] : !tile.view<64x32xf32> -> tensor<64x32xf32>
+    %d = tile.dot %a, %b, %zero : tensor<16x64xf32>, tensor<64x32xf32>, tensor<16x32xf32> -> tensor<16x32xf32>
+    tile.store %d, %y[%i, %j] {checked = array<i64: 0>} : tensor<16x32xf32>, !tile.view<60x32xf32>
+  }
+}
+
+// -----
+
 // Operands of bf16 stay so, those of f16 are computed in f32 first.
 // CHECK:      cpu.kernel @narrow
 // CHECK-NOT:    memref.alloca() : memref<4096xbf16>
