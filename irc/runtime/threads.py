@@ -20,8 +20,8 @@ import numpy as np
 from irc.runtime.linking import Loaded
 from irc.support.pool_state import FUNCTIONS, LINE, WORK, WORKERS
 
-RANGES = 4
-"""Ranges of tiles for each thread: one that is late takes fewer."""
+RANGES = 16
+"""Ranges of tiles for each thread: one that is late takes fewer, and all end within the time of one."""
 
 MOST = 64
 """Threads of a pool: who has to be woken are bits of a word."""
