@@ -100,7 +100,7 @@ def _parts(reduction: Reduction, tiles: int) -> int:
 
 def _product(product: Product) -> ConfigAttr:
     """Where there are few tiles, columns of a tile are fewer, then rows: the right operand is packed for each rows."""
-    rows, columns = min(product.m, ROWS), min(product.n, COLUMNS)
+    rows, columns = max(1, min(product.m, ROWS)), max(1, min(product.n, COLUMNS))
     while prod((product.batch, ceil_div(product.m, rows), ceil_div(product.n, columns))) < ENOUGH:
         if columns > NARROW:
             columns = max(NARROW, ceil_div(columns, 2))
