@@ -256,7 +256,13 @@ def _reshape(batch: Batch, node: Node, known: Known) -> Node:
     return reshape(batch.full(node.operands[0]), [batch.size, *node.shape])
 
 
+def _unmarked(batch: Batch, node: Node, known: Known) -> Node:
+    """What does not fall in each of a batch may fall from one to the next."""
+    return batch.full(node.operands[0])
+
+
 _RULES: dict[str, Rule] = {
+    "ascending": _unmarked,
     "reshape": _reshape,
     "broadcast": _axes("dims", first=True),
     "permute": _axes("permutation", first=True),

@@ -17,6 +17,7 @@ from irc_frontend.shapes import axes_of, axis_of, shape_of
 from irc_frontend.tensor import Like, Tensor, node_of
 
 __all__ = [
+    "ascending",
     "broadcast_to",
     "check_indices",
     "concatenate",
@@ -169,6 +170,12 @@ def ravel(x: Like) -> Tensor:
 def check_indices(indices: Like, extent: int) -> Tensor:
     """The integers, all of which are 0 to extent - 1: another is an error when a value is computed from them."""
     return Tensor.of(indexed.checked(node_of(indices), 0, extent))
+
+
+def ascending(x: Like) -> Tensor:
+    """The integers, which the caller knows not to fall along any axis: loops over places that are compared with them
+    have bounds that are looked up, or searched for. Where they do fall, results that depend on them are undefined."""
+    return Tensor.of(indexed.ascending(node_of(x)))
 
 
 def take(x: Like, indices: Like, axis: int | None = None, mode: str = "raise") -> Tensor:

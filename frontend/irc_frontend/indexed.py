@@ -19,6 +19,12 @@ def checked(indices: Node, low: int, high: int) -> Node:
     return Node("check_indices", (indices,), indices.shape, indices.element, (("low", low), ("high", high)))
 
 
+def ascending(x: Node) -> Node:
+    """The integers, which do not fall along any axis."""
+    _expect_integers(x)
+    return Node("ascending", (x,), x.shape, x.element)
+
+
 def from_front(indices: Node, extent: int) -> Node:
     """The indices with those below 0 counted from the end of an axis, in integers that have all of its places."""
     if indices.element[0] == "u":

@@ -34,7 +34,7 @@ FLOPS = {
 }
 """Operations at a point of the iteration space."""
 
-CONVERTING = frozenset({"nd.cast", "nd.bitcast", "nd.check_indices"})
+CONVERTING = frozenset({"nd.cast", "nd.bitcast", "nd.check_indices", "nd.ascending"})
 """Elementwise ops that compute nothing."""
 
 

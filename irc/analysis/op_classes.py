@@ -171,7 +171,12 @@ def is_widening(op: Operation) -> bool:
 
 def is_transparent(op: Operation) -> bool:
     """Whether users repeat the op instead of reading a stored result: it reads no more than it gives, and is free."""
-    return is_made(op) or is_broadcast(op) or is_widening(op) or is_unit_reshape(op)
+    return is_made(op) or is_broadcast(op) or is_widening(op) or is_unit_reshape(op) or is_ascending(op)
+
+
+def is_ascending(op: Operation) -> bool:
+    """Whether the op says of an array that it does not fall: what users make of that, they make of the array itself."""
+    return op.name == "nd.ascending"
 
 
 def gathered_axes(op: Operation) -> tuple[int, ...]:

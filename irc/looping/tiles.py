@@ -227,7 +227,7 @@ def _is_larger(user: Operation, op: tile.MapOp) -> bool:
 
 
 def load_index_rule(on: Lowering, op: tile.LoadIndexOp) -> None:
-    on.values[op.result] = Form.of(_read_index(on, op.view, on.form(op.at), op.most_value))
+    on.values[op.result] = Form.of(_read_index(on, op.view, on.form(op.at), op.most_value, op.least_value))
 
 
 def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
@@ -256,14 +256,14 @@ def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
     on.values |= {op.segment: Form.of(segment), op.first: start, op.end: Form.of(end)}
 
 
-def _read_index(on: Lowering, view: SSAValue, at: Form, most: int) -> SSAValue:
+def _read_index(on: Lowering, view: SSAValue, at: Form, most: int, least: int = 0) -> SSAValue:
     assert isinstance(view.type, tile.ViewType)
     emitter, element = on.emitter, view.type.element_type
     loaded = emitter.loaded(on.memory[view], at * view.type.get_strides()[0])
-    above = emitter.add(arith.MaxSIOp(loaded, emitter.number(0, element)))
+    above = emitter.add(arith.MaxSIOp(loaded, emitter.number(least, element)))
     clamped = emitter.add(arith.MinSIOp(above, emitter.number(most, element)))
     index = emitter.add(arith.IndexCastOp(clamped, INDEX))
-    emitter.ranges[index] = (0, most)
+    emitter.ranges[index] = (least, most)
     return index
 
 

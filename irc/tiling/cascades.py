@@ -22,13 +22,14 @@ from irc.ir.neutral import neutral
 from irc.ir.properties import constant_of, numbers
 from irc.layout.instructions import GROUP_WARPS
 from irc.support.integers import ceil_div
+from irc.tiling.column_bounds import ColumnBounds
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
-from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.index_maps import Dim, atoms, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
-from irc.tiling.predicates import Inequalities, Support, column_bounds, passed
+from irc.tiling.predicates import Inequalities, Sum, Support, tested
 from irc.tiling.products import dot_of, dot_operand
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
@@ -199,7 +200,7 @@ class _Walk:
             () if self.column.extent % self.step == 0 else (Test(lin_of(self.column), None, self.column.extent),)
         )
         """What the columns of the last step have to pass."""
-        beyond = passed(self.tail)
+        beyond = tested(self.tail)
         hiding = (n for n in self.plan.scores if beyond <= self._common(Support({n: beyond})))
         self.hiding = next(hiding, None)
         """Scores of which nothing comes where they are -inf."""
@@ -276,14 +277,16 @@ class _Walk:
 
     def _bounds(self) -> tuple[SSAValue, SSAValue]:
         """The columns that anything is known to come from."""
-        in_order = sorted(self._common(Support({})), key=str)
-        return column_bounds(self.stage, in_order, self.stage.axes[0], self.column, self.step)
+        in_order = sorted(
+            self._common(Support({})), key=lambda each: ([e.argument for e, _ in each.elements], str(each))
+        )
+        return ColumnBounds(self.stage, self.stage.axes[0], self.column, self.step).of(in_order)
 
     def _common(self, support: Support) -> Inequalities:
         """What holds of the columns that change a reduction, or a product."""
         found = [support.of(r.input, _nothing(r)) for r in self.plan.reductions]
         found += [support.of(dot.lhs, 0) for dot in (*self.plan.products, *(dot for dot, _ in self.plan.across))]
-        return frozenset[Lin].intersection(*found)
+        return frozenset[Sum].intersection(*found)
 
     def _scores(self, inner: ReduceStage, scores: Dot, depth: Dim) -> SSAValue:
         """Scores of a step: the whole contracted extent at once. What does not change from step to step is loaded

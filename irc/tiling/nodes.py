@@ -43,10 +43,12 @@ class Node:
 
 @dataclass(eq=False)
 class Load(Node):
-    """An element of operand number `argument` of the region."""
+    """An element of operand number `argument` of the region. is_ascending: whether the operand does not fall along any
+    axis."""
 
     argument: int
     at: Coords
+    is_ascending: bool = False
 
     def coords(self) -> Coords:
         return self.at

@@ -1,7 +1,5 @@
-"""Where a value can be anything but nothing: conditions on places, as inequalities, and what they leave of a loop.
-
-A loop over columns need not come to steps in which a mask hides all columns from all rows of the tile.
-"""
+"""Where a value can be anything but nothing: conditions on places, and on integers that are read from arrays by places,
+as inequalities. `irc/tiling/column_bounds.py` says what they leave of a loop."""
 
 from __future__ import annotations
 
@@ -9,17 +7,39 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import SSAValue
 
-from irc.tiling.index_maps import Dim, Lin, atoms, constant
+from irc.tiling.index_maps import ZERO, Coords, Lin, constant
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Load, Node, Reduced, Test, name_of
-from irc.tiling.program import Axis
-from irc.tiling.stage import Stage
 
-Inequalities = frozenset[Lin]
-"""Expressions that are at least 0."""
+
+@dataclass(frozen=True)
+class Element:
+    """An integer of the operand with a number, which does not fall along any axis where it `is_ascending`."""
+
+    argument: int
+    at: Coords
+    is_ascending: bool
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Places, and elements of arrays times 1 or -1."""
+
+    places: Lin
+    elements: tuple[tuple[Element, int], ...] = ()
+
+    def plus(self, other: Sum, sign: int) -> Sum:
+        return Sum(self.places + other.places * sign, self.elements + tuple((e, f * sign) for e, f in other.elements))
+
+    def reach(self, other: Sum, by: int = 0) -> Sum:
+        """What is at least 0 where this is another one at least, or that and a number."""
+        found = self.plus(other, -1)
+        return Sum(found.places - by, found.elements)
+
+
+Inequalities = frozenset[Sum]
+"""What is at least 0."""
 
 NONE: Inequalities = frozenset()
 
@@ -36,7 +56,7 @@ class Support:
             case Cast():
                 return self.of(node.input, nothing)
             case Choose() if _is(node.outside, nothing):
-                return passed(node.tests) | self.of(node.inside, nothing)
+                return tested(node.tests) | self.of(node.inside, nothing)
             case Apply():
                 return self._of_apply(node, nothing)
             case _:
@@ -78,10 +98,15 @@ class Support:
                 return implied(condition)
 
 
-def passed(tests: Iterable[Test]) -> Inequalities:
-    """What holds where all tests do."""
+def passed(tests: Iterable[Test]) -> frozenset[Lin]:
+    """What is at least 0 where all tests hold."""
     found = [test.lin - test.low for test in tests if test.low is not None]
     return frozenset(found + [test.lin * -1 + (test.high - 1) for test in tests if test.high is not None])
+
+
+def tested(tests: Iterable[Test]) -> Inequalities:
+    """What holds where all tests do."""
+    return frozenset(map(Sum, passed(tests)))
 
 
 def _is_finite(node: Node) -> bool:
@@ -115,73 +140,34 @@ def implied(condition: Node) -> Inequalities:
         return NONE
     match name:
         case "less":
-            return frozenset({b - a - 1})
+            return frozenset({b.reach(a, 1)})
         case "less_equal":
-            return frozenset({b - a})
+            return frozenset({b.reach(a)})
         case "greater":
-            return frozenset({a - b - 1})
+            return frozenset({a.reach(b, 1)})
         case "greater_equal":
-            return frozenset({a - b})
+            return frozenset({a.reach(b)})
         case "equal":
-            return frozenset({a - b, b - a})
+            return frozenset({a.reach(b), b.reach(a)})
         case _:
             return NONE
 
 
-def _place(node: Node) -> Lin | None:
-    """An integer that is computed from places."""
+def _place(node: Node) -> Sum | None:
+    """An integer that is computed from places, and from integers of arrays."""
     if not isinstance(node.source, IntegerType):
         return None
     match node:
         case Coordinate():
-            return node.lin
+            return Sum(node.lin)
         case Constant():
-            return constant(int(node.value))
+            return Sum(constant(int(node.value)))
+        case Load():
+            return Sum(ZERO, ((Element(node.argument, node.at, node.is_ascending), 1),))
         case Apply(inputs=(lhs, rhs)) if name_of(node.op) in ("add", "sub"):
             a, b = _place(lhs), _place(rhs)
             if a is None or b is None:
                 return None
-            return a + b if name_of(node.op) == "add" else a - b
+            return a.plus(b, 1 if name_of(node.op) == "add" else -1)
         case _:
             return None
-
-
-def column_bounds(
-    stage: Stage, inequalities: Iterable[Lin], rows: Axis, column: Dim, step: int
-) -> tuple[SSAValue, SSAValue]:
-    """From where to where the columns can have anything, for the rows of a tile: multiples of a step, and at most all
-    columns. The stage has the rows."""
-    first, end = stage.index(0), stage.index(column.extent)
-    for lin in inequalities:
-        lin = stage.program.resolve(lin)
-        sign = dict(lin.terms).get(column, 0)
-        rest = Lin(tuple((a, f) for a, f in lin.terms if a != column), lin.const)
-        known = {rows.dim, *stage.scalars}
-        if sign not in (1, -1) or any(a == column for a in atoms(rest)) or any(a not in known for a, _ in rest.terms):
-            continue
-        factor = dict(rest.terms).get(rows.dim, 0) if rows.dim is not None else 0
-        most = rest + (max(factor, 0) * (rows.extent - 1))
-        location = stage.program.op.location
-        if sign == -1:  # column <= rest
-            last = stage.insert(arith.MinSIOp(_index(stage, most + 1, rows), end), location)
-            end = last
-            continue
-        back = _index(stage, most * -1, rows)
-        begin = stage.insert(arith.FloorDivSIOp(back, stage.index(step)), location)
-        begin = stage.insert(arith.MuliOp(begin, stage.index(step)), location)
-        first = stage.insert(arith.MaxSIOp(begin, first), location)
-    return first, end
-
-
-def _index(stage: Stage, lin: Lin, rows: Axis) -> SSAValue:
-    """An expression of the tile's first row, and of what is the same for the tile."""
-    location = stage.program.op.location
-    total = stage.index(lin.const) if lin.const or not lin.terms else None
-    for atom, factor in lin.terms:
-        assert isinstance(atom, Dim)
-        value = rows.offset if atom == rows.dim else stage.scalars[atom]
-        if factor != 1:
-            value = stage.insert(arith.MuliOp(value, stage.index(factor)), location)
-        total = value if total is None else stage.insert(arith.AddiOp(value, total), location)
-    assert total is not None
-    return total

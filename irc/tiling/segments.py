@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from irc.dialects import tile
 from irc.tiling.stage import Stage
+from irc.tiling.stage_code import StageCode
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Segmented:
 
     def limits(self, stage: Stage, segment: SSAValue) -> tuple[SSAValue, SSAValue]:
         """From where to where a segment runs; number `count` is what no segment has."""
-        code = _Code(stage)
+        code = StageCode(stage)
         before, last = code(arith.SubiOp(segment, code.index(1))), code.index(self.count - 1)
         is_first, is_rest = code.compare("eq", segment, code.index(0)), code.compare("sgt", segment, last)
         begin = self._end(code, code(arith.MinSIOp(code(arith.MaxSIOp(before, code.index(0))), last)))
@@ -41,29 +42,10 @@ class Segmented:
     def rows_of(self, stage: Stage, number: SSAValue, rows: int) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Of the tile with a number: its segment, its first row, and where its segment ends; it has no rows where that
         is not behind the first."""
-        code = _Code(stage)
+        code = StageCode(stage)
         found = tile.FindSegmentOp(code.view(self.ends), number, rows, self.extent)
         code(found)
         return found.segment, found.first, found.end
 
-    def _end(self, code: _Code, segment: SSAValue) -> SSAValue:
+    def _end(self, code: StageCode, segment: SSAValue) -> SSAValue:
         return code(tile.LoadIndexOp(code.view(self.ends), segment, self.extent))
-
-
-@dataclass(frozen=True)
-class _Code:
-    """Index scalars at the end of a stage's block."""
-
-    stage: Stage
-
-    def __call__(self, op: Operation) -> SSAValue:
-        return self.stage.insert(op, self.stage.program.op.location)
-
-    def index(self, value: int) -> SSAValue:
-        return self.stage.index(value)
-
-    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self(arith.CmpiOp(a, b, predicate))
-
-    def view(self, argument: int) -> SSAValue:
-        return self.stage.program.argument(argument)

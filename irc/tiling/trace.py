@@ -365,6 +365,11 @@ def _check_indices(trace: Trace, op: Operation, coords: Coords) -> Node:
     return Apply(type, where, op, (inside,))
 
 
+def _ascending(trace: Trace, op: Operation, coords: Coords) -> Node:
+    node = trace.at(op.operands[0], coords)
+    return replace(node, is_ascending=True) if isinstance(node, Load) else node
+
+
 def _iota(trace: Trace, op: Operation, coords: Coords) -> Node:
     return Coordinate(element_type_of(op.results[0].type), location_of(op), coords[number(op, "axis")])
 
@@ -387,6 +392,7 @@ def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
 
 
 _OF_PLACES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
+    "nd.ascending": _ascending,
     "nd.check_indices": _check_indices,
     "nd.iota": _iota,
     "nd.constant": _constant,

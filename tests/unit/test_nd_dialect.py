@@ -51,6 +51,7 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
     **{row.name: (op, operands_of(row), {}, [4, 8]) for op, row in ROWS.items() if op is not nd.LeakyReluOp},
     "leaky_relu": (nd.LeakyReluOp, (X, 0.01), {}, [4, 8]),
     "check_indices": (nd.CheckIndicesOp, (N, -4, 4), {}, [4, 8]),
+    "ascending": (nd.AscendingOp, (N,), {}, [4, 8]),
     "where": (nd.WhereOp, (C, X, Y), {}, [4, 8]),
     "cast": (nd.CastOp, (X, bf16), {}, [4, 8]),
     "bitcast": (nd.BitcastOp, (X, i32), {}, [4, 8]),

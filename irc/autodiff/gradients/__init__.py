@@ -52,6 +52,7 @@ CONSTANT: tuple[type[Operation], ...] = (
     nd.ArgReduceOp,
     nd.OneHotOp,
     nd.CheckIndicesOp,
+    nd.AscendingOp,
     nd.ConstantOp,
     nd.IotaOp,
     nd.RandomOp,

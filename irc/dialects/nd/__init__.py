@@ -54,6 +54,7 @@ from irc.dialects.nd.elementwise import (
 )
 from irc.dialects.nd.grouped import GroupedMatmulOp
 from irc.dialects.nd.indexed import (
+    AscendingOp,
     CheckIndicesOp,
     IndexedOp,
     OneHotOp,
@@ -120,6 +121,7 @@ Nd = Dialect(
         CastOp,
         BitcastOp,
         CheckIndicesOp,
+        AscendingOp,
         TakeOp,
         TakeAlongOp,
         ReorderOp,
@@ -168,6 +170,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "ArgReduceOp",
     "ArgmaxOp",
     "ArgminOp",
+    "AscendingOp",
     "AttentionFamilyOp",
     "AttentionLogSumExpOp",
     "AttentionOp",

@@ -74,6 +74,17 @@ class CheckIndicesOp(UnaryOp):
 
 
 @irdl_op_definition
+class AscendingOp(UnaryOp):
+    """The integers x, which do not fall along any axis: where they do, results that depend on them are undefined. Loops
+    over places that are compared with such numbers have bounds that are looked up, or searched for. The interpreter
+    refuses others."""
+
+    TAKES: ClassVar[Elements] = INTEGER
+
+    name = "nd.ascending"
+
+
+@irdl_op_definition
 class TakeOp(IndexedOp, IterationInterface):
     """numpy.take: the axis of x is replaced by the axes of `indices`."""
 

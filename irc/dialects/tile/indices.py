@@ -9,6 +9,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -22,25 +23,31 @@ from irc.ir.properties import number
 
 @irdl_op_definition
 class LoadIndexOp(IRDLOperation):
-    """Element `at` of a view of one dimension of integers, as an index that all threads have: what is below 0 is 0, and
-    what is above `most` is `most`."""
+    """Element `at` of a view of one dimension of integers, as an index that all threads have: what is below `least`, 0
+    where that is absent, is `least`, and what is above `most` is `most`."""
 
     name = "tile.load_index"
     view = operand_def(ViewType)
     at = operand_def(IndexType)
     most = prop_def(IntegerAttr)
+    least = opt_prop_def(IntegerAttr)
     result = result_def(IndexType)
 
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $at `]` attr-dict `:` type($view)"
 
-    def __init__(self, view: SSAValue, at: SSAValue, most: int):
-        super().__init__(operands=[view, at], result_types=[IndexType()], properties={"most": number(most)})
+    def __init__(self, view: SSAValue, at: SSAValue, most: int, least: int = 0):
+        bounds = {"most": number(most), "least": number(least) if least else None}
+        super().__init__(operands=[view, at], result_types=[IndexType()], properties=bounds)
 
     @property
     def most_value(self) -> int:
         return self.most.value.data
+
+    @property
+    def least_value(self) -> int:
+        return 0 if self.least is None else self.least.value.data
 
     def verify_(self) -> None:
         _verify_integers(self.view)

@@ -95,6 +95,13 @@ def _check_indices(op: nd.CheckIndicesOp, args: Sequence[Array], precision: Prec
     return indices
 
 
+@meaning(nd.AscendingOp)
+def _ascending(op: nd.AscendingOp, args: Sequence[Array], precision: Precision) -> Array:
+    if any((np.diff(args[0].astype(np.int64), axis=axis) < 0).any() for axis in range(args[0].ndim)):
+        raise IrcError("expected numbers that do not fall, found some that do", op.location)
+    return args[0]
+
+
 @meaning(nd.TakeOp)
 def _take(op: nd.TakeOp, args: Sequence[Array], precision: Precision) -> Array:
     axis = integer(op.axis)

@@ -363,7 +363,7 @@ def _load_index(m: _Machine, op: tile.LoadIndexOp) -> list[Any]:
     at = int(m.values[op.at])
     if not 0 <= at < view.shape[0]:
         raise IrcError(f"element {at} of a view of {view.shape[0]} is read as an index: {op}", op.location)
-    return [np.clip(view.memory[at * view.strides[0]].astype(np.int64), 0, op.most_value)]
+    return [np.clip(view.memory[at * view.strides[0]].astype(np.int64), op.least_value, op.most_value)]
 
 
 def _find_segment(m: _Machine, op: tile.FindSegmentOp) -> list[Any]:

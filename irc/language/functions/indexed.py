@@ -24,6 +24,12 @@ def check_indices(args: Arguments) -> Value:
     return args.emit("check_indices", [x], x.shape, x.element, low=low, high=high)
 
 
+@builtin("ascending(x)")
+def ascending(args: Arguments) -> Value:
+    x = args.integer_array("x")
+    return args.emit("ascending", [x], x.shape, x.element)
+
+
 @builtin("take(x, indices, axis=0)")
 def take(args: Arguments) -> Value:
     x, indices = args.array("x"), args.integer_array("indices")

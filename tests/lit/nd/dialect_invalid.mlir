@@ -210,6 +210,14 @@ func.func @invalid(%x: tensor<0xf32>, %i: tensor<2xi32>) {
 // -----
 
 func.func @invalid(%i: tensor<2xf32>) {
+  // expected-error @below {{nd.ascending expects integer elements, found tensor<2xf32>}}
+  %r = nd.ascending %i : tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%i: tensor<2xf32>) {
   // expected-error @below {{nd.check_indices expects integer elements, found tensor<2xf32>}}
   %r = nd.check_indices %i {low = 0, high = 4} : tensor<2xf32>
   func.return

@@ -147,6 +147,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %triu = nd.triu %x {k = 2} : tensor<4x8xf32>
   // CHECK: %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
   %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
+  // CHECK: %rising = nd.ascending %n : tensor<3xi64>
+  %rising = nd.ascending %n : tensor<3xi64>
   // CHECK: %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
   %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
   // CHECK: %reorder = nd.reorder %u, %n, %n {axis = 0} : (tensor<3x8xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x8xf32>

@@ -102,3 +102,80 @@ func.func @tail(%q: tensor<512x64xbf16>, %k: tensor<200x64xbf16>, %v: tensor<200
   }
   func.return %r, %n : tensor<512x64xf32>, tensor<512xf32>
 }
+
+// Of numbers that do not fall, the first row of the tile has the smallest, and the last one the largest.
+// CHECK-LABEL: tile.program @rows_0
+// CHECK:         tile.for_tiles (%[[M:.*]]) extents [512] steps [64]
+// CHECK:           %[[ROW:.*]] = arith.minsi %[[M]], %{{.*}} : index
+// CHECK:           %[[A:.*]] = tile.load_index %a[%[[ROW]]] {most = 1073741824 : i64, least = -1073741824 : i64} : !tile.view<512xi32>
+// CHECK:           %[[BLOCK:.*]] = arith.floordivsi %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:      %[[BEGIN:.*]] = arith.muli %[[BLOCK]], %{{.*}} : index
+// CHECK-NEXT:      %[[FIRST:.*]] = arith.maxsi %[[BEGIN]]
+// CHECK:           %[[AHEAD:.*]] = arith.addi %[[M]], %{{.*}} : index
+// CHECK:           %[[OTHER:.*]] = arith.minsi %[[AHEAD]], %{{.*}} : index
+// CHECK:           %[[B:.*]] = tile.load_index %b[%[[OTHER]]]
+// CHECK:           %[[LAST:.*]] = arith.minsi
+// CHECK:           scf.for %{{.*}} = %[[FIRST]] to %[[LAST]] step
+func.func @rows(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %a: tensor<512xi32>, %b: tensor<512xi32>) -> tensor<512x64xf32> {
+  %r = kernel.fused @rows_0 cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<512x64xbf16>, %k_1 = %k : tensor<512x64xbf16>, %v_1 = %v : tensor<512x64xbf16>, %a_1 = %a : tensor<512xi32>, %b_1 = %b : tensor<512xi32>) -> tensor<512x64xf32> {
+    %j = nd.iota {axis = 1} : tensor<512x512xi32>
+    %1 = nd.ascending %a_1 : tensor<512xi32>
+    %2 = nd.broadcast %1 {dims = [0]} : tensor<512xi32> -> tensor<512x512xi32>
+    %3 = nd.ascending %b_1 : tensor<512xi32>
+    %4 = nd.broadcast %3 {dims = [0]} : tensor<512xi32> -> tensor<512x512xi32>
+    %5 = nd.greater_equal %j, %2 : tensor<512x512xi32> -> tensor<512x512xi1>
+    %6 = nd.less %j, %4 : tensor<512x512xi32> -> tensor<512x512xi1>
+    %7 = nd.bitwise_and %5, %6 : tensor<512x512xi1>
+    %zero = nd.constant 0.0 : tensor<512x512xf32>
+    %s = nd.matmul %q_1, %k_1 {lhs_contract = [1], rhs_contract = [1]} : tensor<512x64xbf16> -> tensor<512x512xf32>
+    %x = nd.where %7, %s, %zero : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    %p = nd.cast %x : tensor<512x512xf32> -> tensor<512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x64xbf16>) -> tensor<512x64xf32>
+    kernel.yield %o : tensor<512x64xf32>
+  }
+  func.return %r : tensor<512x64xf32>
+}
+
+// Numbers that may fall are compared, and bound nothing.
+// CHECK-LABEL: tile.program @falling_0
+// CHECK-NOT:       tile.load_index
+// CHECK:           scf.for
+// CHECK:             tile.load %a
+func.func @falling(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %a: tensor<512xi32>) -> tensor<512x64xf32> {
+  %r = kernel.fused @falling_0 cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<512x64xbf16>, %k_1 = %k : tensor<512x64xbf16>, %v_1 = %v : tensor<512x64xbf16>, %a_1 = %a : tensor<512xi32>) -> tensor<512x64xf32> {
+    %j = nd.iota {axis = 1} : tensor<512x512xi32>
+    %2 = nd.broadcast %a_1 {dims = [0]} : tensor<512xi32> -> tensor<512x512xi32>
+    %5 = nd.less %j, %2 : tensor<512x512xi32> -> tensor<512x512xi1>
+    %zero = nd.constant 0.0 : tensor<512x512xf32>
+    %s = nd.matmul %q_1, %k_1 {lhs_contract = [1], rhs_contract = [1]} : tensor<512x64xbf16> -> tensor<512x512xf32>
+    %x = nd.where %5, %s, %zero : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    %p = nd.cast %x : tensor<512x512xf32> -> tensor<512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x64xbf16>) -> tensor<512x64xf32>
+    kernel.yield %o : tensor<512x64xf32>
+  }
+  func.return %r : tensor<512x64xf32>
+}
+
+// A number for all rows bounds columns whatever it is. Numbers of the columns that do not fall are searched: how many of
+// 512 are small enough has ten bits.
+// CHECK-LABEL: tile.program @search_0
+// CHECK:           %[[N:.*]] = tile.load_index %n
+// CHECK-COUNT-10:  tile.load_index %a
+// CHECK-NOT:       tile.load_index
+// CHECK:           scf.for
+func.func @search(%q: tensor<64x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %n: tensor<1xi32>, %a: tensor<512xi32>) -> tensor<64x64xf32> {
+  %r = kernel.fused @search_0 cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<64x64xbf16>, %k_1 = %k : tensor<512x64xbf16>, %v_1 = %v : tensor<512x64xbf16>, %n_1 = %n : tensor<1xi32>, %a_1 = %a : tensor<512xi32>) -> tensor<64x64xf32> {
+    %1 = nd.ascending %a_1 : tensor<512xi32>
+    %2 = nd.broadcast %1 {dims = [1]} : tensor<512xi32> -> tensor<64x512xi32>
+    %3 = nd.reshape %n_1 : tensor<1xi32> -> tensor<i32>
+    %4 = nd.broadcast %3 {dims = []} : tensor<i32> -> tensor<64x512xi32>
+    %5 = nd.less %2, %4 : tensor<64x512xi32> -> tensor<64x512xi1>
+    %zero = nd.constant 0.0 : tensor<64x512xf32>
+    %s = nd.matmul %q_1, %k_1 {lhs_contract = [1], rhs_contract = [1]} : (tensor<64x64xbf16>, tensor<512x64xbf16>) -> tensor<64x512xf32>
+    %x = nd.where %5, %s, %zero : (tensor<64x512xi1>, tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<64x512xf32>
+    %p = nd.cast %x : tensor<64x512xf32> -> tensor<64x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x512xbf16>, tensor<512x64xbf16>) -> tensor<64x64xf32>
+    kernel.yield %o : tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}
