@@ -21,6 +21,7 @@ DIMS: Mapping[str, Mapping[str, int]] = {
     "layer_norm_backward": {"M": 32},
     "mixed_precision": {"M": 64, "N": 64, "K": 128},
     "mlp": {"B": 64, "D": 64},
+    "packed": {"S": 128, "H": 2},
     "permute_2d": {"M": 256, "N": 192},
     "permute_3d": {"A": 16, "B": 64, "C": 64},
     "permute_5d": {"N": 2, "H": 32, "W": 32},

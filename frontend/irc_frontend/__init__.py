@@ -33,6 +33,7 @@ from irc_frontend import (
     linear_functions,
     logic_functions,
     making_functions,
+    packed_functions,
     pytrees,
     reduction_functions,
     transforms,
@@ -53,6 +54,7 @@ from irc_frontend.kernels import *  # noqa: F403
 from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
+from irc_frontend.packed_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.reduction_functions import *  # noqa: F403
 from irc_frontend.tensor import Tensor
@@ -79,6 +81,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *linear_functions.__all__,
     *logic_functions.__all__,
     *making_functions.__all__,
+    *packed_functions.__all__,
     *pytrees.__all__,
     *reduction_functions.__all__,
     *transforms.__all__,

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineDimExpr
 
 from irc.analysis.op_classes import (
+    is_ascending,
     is_cast,
     is_contraction,
     is_elementwise,
@@ -120,7 +121,7 @@ def absorb_producers(
     graph: FusionGraph, cluster: Cluster, accept: Callable[[int], bool], start: Iterable[int] | None = None
 ) -> list[int]:
     """Absorbs producers that are used in the cluster alone and that `accept` admits, and their producers; gives the
-    new nodes.
+    new nodes. What loops are bounded by is read from an array.
 
     A producer whose users all read it along the domain lies along the domain itself.
     """
@@ -132,6 +133,8 @@ def absorb_producers(
         for edge in graph.sources[user]:
             i = edge.producer
             if not graph.is_free(i) or not graph.stays_inside(i, cluster) or not accept(i):
+                continue
+            if any(map(is_ascending, edge.path)):
                 continue
             if not graph.absorb(cluster, i):
                 continue

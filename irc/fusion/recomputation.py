@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
+    is_ascending,
     is_cheap,
     is_contraction,
     is_elementwise,
@@ -31,6 +32,9 @@ from irc.ir.targets import target_of
 
 MAX_COPIED = 8
 """Cheap ops for an element that are done again instead of storing it and reading it back."""
+
+MAX_MASK = 12
+"""The same, of a mask of places and of small arrays."""
 
 SMALL = 16
 """A value with at most this part (1 / SMALL) of another's elements costs next to nothing to read beside it."""
@@ -214,18 +218,28 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
     """The cheap elementwise ops with several users that are worth repeating in each.
 
     They depend on function arguments alone, through at most `limit` cheap ops, and read no more than one array as
-    large as their result. One that a product reads is stored: a plain operand is loaded faster than a computed one.
+    large as their result. A mask that reads much less than it is may take more ops: it bounds loops, where it is
+    computed in them. One that a product reads is stored: a plain operand is loaded faster than a computed one.
     """
     cones: dict[Operation, set[Operation]] = {}
     repeated = {op for op in block.ops if REPEATED in op.attributes and not escapes(op)}
     for op in block.ops:
         cone = _cone(op, cones)
-        if cone is None or total_cost(cone) > limit:
+        if cone is None:
+            continue
+        is_mask = _is_mask(op, cone)
+        if total_cost(cone) > (MAX_MASK if is_mask else limit):
             continue
         cones[op] = cone
         if is_cheap(op) and _has_several_users(op) and not escapes(op) and _reads_little(op, cone):
-            repeated.add(op)
+            repeated |= {each for each in cone if is_mask and is_cheap(each) and not escapes(each)} | {op}
     return repeated
+
+
+def _is_mask(op: Operation, cone: set[Operation]) -> bool:
+    leaves = {v for inner in cone for v in inner.operands if _is_argument(v)}
+    is_bool = element_of(op.results[0].type).kind == "bool"
+    return is_bool and all(SMALL * size_of(leaf) <= size_of(op.results[0]) for leaf in leaves)
 
 
 def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operation] | None:
@@ -244,15 +258,22 @@ def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operatio
 
 
 def _is_argument(value: SSAValue) -> bool:
-    """Whether the value is an argument, or a view of one."""
+    """Whether the value is an argument, a view of one, or what loops may be bounded by, which is read from an array."""
     while isinstance(value.owner, Operation) and is_view(value.owner):
         value = value.owner.operands[0]
-    return not isinstance(value.owner, Operation)
+    return not isinstance(value.owner, Operation) or is_ascending(value.owner)
 
 
 def _has_several_users(op: Operation) -> bool:
-    users = {use.operation for result in op.results for use in result.uses}
+    users = _users(op)
     return len(users) > 1 and not any(is_contraction(user) for user in users)
+
+
+def _users(op: Operation) -> set[Operation]:
+    """The ops that read the result, also spread along other axes."""
+    users = {use.operation for result in op.results for use in result.uses}
+    spread = {user for user in users if is_broadcast(user)}
+    return (users - spread).union(*map(_users, spread))
 
 
 def _reads_little(op: Operation, cone: set[Operation]) -> bool:

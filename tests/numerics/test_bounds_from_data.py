@@ -11,6 +11,7 @@ from drawing import long
 
 import irc
 from irc.dialects import tile
+from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 
@@ -171,3 +172,29 @@ def test_the_interpreter_refuses_what_falls() -> None:
     assert list(np.asarray(exe(np.array([-3, 1, 1, 7], np.int32)))) == [-3, 1, 1, 7]
     with pytest.raises(irc.IrcError, match="expected numbers that do not fall"):
         exe(np.array([0, 2, 1, 3], np.int32))
+
+
+SHARED = """
+func y(q: bf16[16, 512, 64], k: bf16[16, 512, 64], v: bf16[16, 512, 64], n: i32[512]) -> bf16[16, 512, 64] {
+    i = iota([512, 512], i32, axis=0)
+    j = iota([512, 512], i32, axis=1)
+    first = ascending(maximum(n - 5, 0))
+    return attention(q, k, v, bias=(j >= reshape(first, [512, 1])) & (j <= i) & (j + 100 > i))
+}
+func loss(q: bf16[16, 512, 64], k: bf16[16, 512, 64], v: bf16[16, 512, 64], g: bf16[16, 512, 64], n: i32[512]) -> f32[] {
+    return sum(cast(y(q, k, v, n), f32) * cast(g, f32))
+}
+func f(q: bf16[16, 512, 64], k: bf16[16, 512, 64], v: bf16[16, 512, 64], g: bf16[16, 512, 64], n: i32[512]) -> (bf16[16, 512, 64], bf16[16, 512, 64], bf16[16, 512, 64]) {
+    return grad(loss, wrt=[q, k, v])(q, k, v, g, n)
+}
+"""
+
+
+def test_no_kernel_stores_a_mask() -> None:
+    """One of all heads is computed again by each kernel that reads it. What bounds loops is an array."""
+    module = lower(isolate(parse(SHARED, "f.irc")), "kernel", arch="sm_90a")
+    kernels = [op for op in module.walk() if isinstance(op, FusedOp)]
+    assert [op.kind.value for op in kernels].count("cascade") == 3
+    assert not [op for op in kernels for result in op.results if "i1>" in str(result.type)]
+    bounds = [op for op in kernels if [str(result.type) for result in op.results] == ["tensor<512xi32>"]]
+    assert len(bounds) == 1

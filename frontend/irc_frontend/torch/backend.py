@@ -28,6 +28,7 @@ from irc_frontend.torch.preparation import traced
 from irc_frontend.torch.resampling import with_own_resampling
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
 from irc_frontend.torch.sizes import SizeClass, Symbol, symbols_of
+from irc_frontend.torch.varlen import with_own_varlen
 
 MAX_CLASSES = 16
 """Classes of sizes that a graph is compiled for: those of several symbols are many together."""
@@ -71,7 +72,12 @@ def backend(
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
-    return _aot(max_shapes, autotune)(with_own_resampling(with_own_heads(with_fast_attention(module))), inputs)
+    return _aot(max_shapes, autotune)(_with_own_functions(module), inputs)
+
+
+def _with_own_functions(module: GraphModule) -> GraphModule:
+    """The graph of torch's functions with those of irc in their places."""
+    return with_own_resampling(with_own_varlen(with_own_heads(with_fast_attention(module))))
 
 
 def _compile(

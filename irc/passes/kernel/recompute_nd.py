@@ -36,6 +36,7 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from irc.analysis.min_cut import Network
 from irc.analysis.op_classes import (
     cost_of,
+    is_ascending,
     is_contraction,
     is_elementwise,
     is_fusible,
@@ -126,7 +127,10 @@ class _Recomputation:
         return bool(user.results) and not is_barrier(user) and self.stages[user.results[0]] > self.stages[value]
 
     def _can_recompute(self, value: SSAValue) -> bool:
-        return value not in self.barred and isinstance(value.owner, Operation) and is_recomputable(value.owner)
+        """What loops may be bounded by stays an array."""
+        if value in self.barred or any(is_ascending(use.operation) for use in value.uses):
+            return False
+        return isinstance(value.owner, Operation) and is_recomputable(value.owner)
 
     def _entangled(self) -> set[SSAValue]:
         """Values that have to be kept, so that nothing has more than `MAX_PATHS` ways to what is kept."""

@@ -20,7 +20,7 @@ OWN = own.attention, own.attention_gradients
 
 
 @rule(torch.ops.irc.attention.default)
-def _attention(
+def attention(
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -62,7 +62,7 @@ def _exported(
 
 
 @rule(torch.ops.irc.attention_gradients.default)
-def _gradients(
+def attention_gradients(
     g: Tensor,
     q: Tensor,
     k: Tensor,
@@ -113,8 +113,8 @@ def why_slow_attention(
     queries, keys, values, y = (argument(shape, dtype) for shape in (*shapes, y_shape))
     mask, options = None if bias is None else argument(*bias), (seen.causal, seen.window, scale, dropout)
     words, order = argument(q[:-1], torch.int32) if dropout else None, range(len(q) - 1)
-    reason = why_slow([x.node for x in _attention(queries, keys, values, mask, words, *options, order)])
+    reason = why_slow([x.node for x in attention(queries, keys, values, mask, words, *options, order)])
     if reason is not None or not is_trained:
         return reason
     sums = argument(q[:-1], torch.float32)
-    return why_slow([x.node for x in _gradients(y, queries, keys, values, y, sums, mask, words, *options)])
+    return why_slow([x.node for x in attention_gradients(y, queries, keys, values, y, sums, mask, words, *options)])
