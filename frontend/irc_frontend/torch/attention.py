@@ -1,5 +1,5 @@
 """Attention as ops of torch's with a gradient, which torch's compiler keeps whole: `torch.ops.irc.attention`, and
-`torch.ops.irc.attention_gradients` for its backward pass.
+`torch.ops.irc.attention_gradients` and `torch.ops.irc.attention_bias_gradient` for its backward pass.
 
 Which of its kernels torch takes for an attention depends on types, shapes and masks, and each keeps other things for
 its backward pass. These ops have one form for all: what is kept beside the arguments is the result, and the logarithms
@@ -109,6 +109,50 @@ def _(
     return _empty_like(q), _empty_like(k), _empty_like(v)
 
 
+@torch.library.custom_op("irc::attention_bias_gradient", mutates_args=())
+def attention_bias_gradient(
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    log_sum_exp: Tensor,
+    bias: Tensor,
+    words: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    dropout: float,
+) -> Tensor:
+    """The gradient of a bias that is added, for a gradient g of the result y. It is summed over what the bias is spread
+    over."""
+    mask = _mask(q, k, bias, causal, window)
+    times = q.shape[-3] // k.shape[-3] if q.ndim > 2 else 1
+    g, k, v, y, q = (x.to(_accumulator(x)) for x in (g, k, v, y, q))
+    k, v = (x if times == 1 else x.repeat_interleave(times, -3) for x in (k, v))
+    weights = _weights(q, k, log_sum_exp, mask, scale)
+    slope = weights * (_dropped(g @ v.mT, words, dropout) - (g * y).sum(-1, keepdim=True))
+    return slope.sum_to_size(bias.shape).to(bias.dtype)
+
+
+@attention_bias_gradient.register_fake
+def _(
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    log_sum_exp: Tensor,
+    bias: Tensor,
+    words: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    dropout: float,
+) -> Tensor:
+    return bias.new_empty(bias.shape)
+
+
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     q, k, v, bias, words, *options, _ = inputs
     y, sums = output
@@ -118,7 +162,9 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, g: Tensor, _: Any) -> tuple[Tensor | None, ...]:
-    return (*attention_gradients(g, *ctx.saved_tensors, *ctx.options), *[None] * 7)
+    arrays = g, *ctx.saved_tensors, *ctx.options
+    bias = attention_bias_gradient(*arrays) if ctx.needs_input_grad[3] else None
+    return (*attention_gradients(*arrays), bias, *[None] * 6)
 
 
 attention.register_autograd(_backward, setup_context=_keep)

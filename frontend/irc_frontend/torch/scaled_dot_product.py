@@ -166,8 +166,6 @@ def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> 
 
 
 def _expect_known_mask(mask: Tensor, rank: int) -> None:
-    if mask.requires_grad:
-        raise Left("the gradient of what is added to the scores")
     if not (mask.dtype == torch.bool or mask.is_floating_point()) or mask.ndim > rank:
         raise Left(f"a mask of {str(mask.dtype).removeprefix('torch.')} with {mask.ndim} axes")
 

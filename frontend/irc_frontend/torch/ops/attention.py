@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
@@ -15,7 +16,7 @@ from irc_frontend.torch.masks import Seen
 from irc_frontend.torch.ops.scores import Dropout, Factors, apart, bias_apart, hidden, product, softmax_product
 from irc_frontend.torch.rules import Left, argument, deferred, rule, wide
 
-OWN = own.attention, own.attention_gradients
+OWN = own.attention, own.attention_gradients, own.attention_bias_gradient
 """What defines the ops of these rules."""
 
 
@@ -78,19 +79,72 @@ def attention_gradients(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As the rule of `nd.attention` has them (`irc/autodiff/gradients/attention.py`), with dropout of the weights and
     of their gradient."""
-    shape, batches, bias = q.shape, k.ndim - 2, bias_apart(bias, q, k)
-    total = (wide(g) * wide(y)).sum(-1)
-    q, g, sums, total = (apart(x, k) for x in (q, g, log_sum_exp, total))
-    weights = ir.attention_weights(q, k, sums, causal, scale, window, bias)
-    keep = Dropout(None if words is None else apart(words, k), dropout)
-    signed = keep.in_sign(weights)
-    slope = keep.scaled(keep.by_sign(signed, product(g, v, batches, [-1], [-1])))
-    slope = deferred(wide(keep.size(signed)) * (slope - ir.expand_dims(total, -1)), q.element)
-    queries = range(batches - q.ndim, -1)
+    found = _Slope.of(g, q, k, v, y, log_sum_exp, bias, words, causal, window, scale, dropout)
+    slope, batches = deferred(found.slope, q.element), k.ndim - 2
+    queries = range(batches - found.q.ndim, -1)
     dq = product(slope, k, batches, [-1], [-2]) * scale
-    dk = product(slope, q, batches, queries, queries) * scale
-    dv = keep.scaled(product(keep.kept_of(signed), g, batches, queries, queries))
-    return dq.reshape(*shape), dk, dv
+    dk = product(slope, found.q, batches, queries, queries) * scale
+    dv = found.keep.scaled(product(found.keep.kept_of(found.signed), found.g, batches, queries, queries))
+    return dq.reshape(*q.shape), dk, dv
+
+
+@rule(torch.ops.irc.attention_bias_gradient.default)
+def attention_bias_gradient(
+    g: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    y: Tensor,
+    log_sum_exp: Tensor,
+    bias: Tensor,
+    words: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    dropout: float,
+) -> Tensor:
+    """That of the scores, summed over what the bias is spread over."""
+    slope = _Slope.of(g, q, k, v, y, log_sum_exp, bias, words, causal, window, scale, dropout).slope
+    slope = slope.reshape(*q.shape[:-1], k.shape[-2])
+    shape = (*[1] * (slope.ndim - bias.ndim), *bias.shape)
+    spread = [axis for axis, extent in enumerate(slope.shape) if shape[axis] != extent]
+    return slope.sum(spread, keepdims=True).reshape(*bias.shape) if spread else slope.reshape(*bias.shape)
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """The gradient of the scores, and what it is computed of: q and g, with an axis of their own for the heads that
+    share keys, and the weights, with the sign of what dropout keeps."""
+
+    q: Tensor
+    g: Tensor
+    keep: Dropout
+    signed: Tensor
+    slope: Tensor
+
+    @staticmethod
+    def of(
+        g: Tensor,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        y: Tensor,
+        log_sum_exp: Tensor,
+        bias: Tensor | None,
+        words: Tensor | None,
+        causal: bool,
+        window: int | None,
+        scale: float,
+        dropout: float,
+    ) -> _Slope:
+        batches, bias = k.ndim - 2, bias_apart(bias, q, k)
+        total = (wide(g) * wide(y)).sum(-1)
+        q, g, sums, total = (apart(x, k) for x in (q, g, log_sum_exp, total))
+        weights = ir.attention_weights(q, k, sums, causal, scale, window, bias)
+        keep = Dropout(None if words is None else apart(words, k), dropout)
+        signed = keep.in_sign(weights)
+        slope = keep.scaled(keep.by_sign(signed, product(g, v, batches, [-1], [-1])))
+        return _Slope(q, g, keep, signed, wide(keep.size(signed)) * (slope - ir.expand_dims(total, -1)))
 
 
 Shape = tuple[int, ...]
