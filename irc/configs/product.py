@@ -75,9 +75,7 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, blocking: 
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MAX_STAGES, stages)),
-        cluster=_cluster(product, (tile["m"], tile["n"]), schedule)
-        if side == "m"
-        else _cluster(transposed(product), (tile["n"], tile["m"]), schedule)[::-1],
+        cluster=_cluster(product, tile, schedule, side),
         warps=GROUP_WARPS * (1 if schedule == "pingpong" else GROUPS.get(rows, max(1, rows // WGMMA_ROWS))),
         schedule=schedule,
         group=GROUP,
@@ -126,12 +124,21 @@ def _steps_together(product: Product, tile: TileSizes, side: str, room: int, sta
     return 2 if doubled * (stages or (MIN_STAGES if is_small else MAX_STAGES)) <= room else 1
 
 
-def _cluster(product: Product, tile: tuple[int, int], schedule: str) -> tuple[int, int]:
+def _cluster(product: Product, tile: TileSizes, schedule: str, side: str) -> tuple[int, int]:
+    """The cluster along M and N. Blocks beside each other share rows of a group; clusters along the rows would be
+    filled up to the rows of all their blocks."""
+    if product.is_grouped:
+        return (1, 2) if side == "m" and product.come_in_pairs("n", tile["n"]) else (1, 1)
+    if side == "n":
+        columns, rows = _sharing(transposed(product), (tile["n"], tile["m"]), schedule)
+        return rows, columns
+    return _sharing(product, (tile["m"], tile["n"]), schedule)
+
+
+def _sharing(product: Product, tile: tuple[int, int], schedule: str) -> tuple[int, int]:
     """Two blocks share the right operand where a producer reads global memory too, and beside long epilogues of
     consumer groups that take turns, or one of the operands where their way is long; else there is room enough between
     the L2 cache and the SMs, and blocks by themselves wait less."""
-    if product.is_grouped:
-        return (1, 1)
     is_shared = product.is_computed or (schedule == "pingpong" and product.costly > 0)
     if is_shared and can_share_columns(product, tile):
         return (2, 1)
