@@ -102,6 +102,17 @@ def test_rungs_are_made_of_what_they_say(load: Any) -> None:
     assert uses(counts["A-stationary"], "UTMAREDG")
 
 
+@pytest.mark.parametrize("size", [2048, 16384])
+def test_gates_of_large_matrices_fit(load: Any, size: int) -> None:
+    """Both products' operands share what shared memory there is."""
+    x = np.broadcast_to(np.zeros((), ml_dtypes.bfloat16), (size, size))
+    for gate in (load("rungs").fused, load("rungs").matmul):
+        module = gate.module(*[x] * (3 if gate.__name__ == "fused" else 2))
+        (kernel,) = compile_artifact(module, arch="sm_90a").manifest["kernels"]
+        assert kernel["spills"] == 0
+        assert kernel["shared_memory"] > 128 << 10
+
+
 def test_the_command_times_all_rungs(load: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     record, picture = tmp_path / "ladder.json", tmp_path / "ladder.svg"

@@ -181,6 +181,8 @@ def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> 
         k=roles.k.extent,
         lhs=element,
         rhs=element,
+        lhs_count=_operands(facts, 0),
+        rhs_count=_operands(facts, 1),
         result=element_named("f32" if element.is_float else "i32"),
         is_loadable=all(access is None or _is_loadable(access) for p in facts.products for access in p.loads),
         is_computed=any(access is None for p in facts.products for access in p.loads),
@@ -199,6 +201,12 @@ def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> 
         tiles = TileSizes(sizes).completed(chosen.tile)
         config = fields.completed(chosen).replace(split=None, swap_ab=None)
         yield Choice({name: tiles[role] for role, name in names.items()}, config)
+
+
+def _operands(facts: Facts, side: int) -> int:
+    """How many operands the products have on a side: they share those that they load alike."""
+    loads = [product.loads[side] for product in facts.products]
+    return len({load.key for load in loads if load is not None}) + sum(load is None for load in loads)
 
 
 def _varies(extent: int) -> bool:
