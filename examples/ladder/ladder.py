@@ -28,6 +28,9 @@ import irc_frontend as ir
 Arrays = Sequence[Any]
 SIZES = (2048, 4096, 8192, 16384)
 REPETITIONS, WARMUPS = 10, 2
+SHORT, CALLS = 1e-2, 20
+"""Seconds of calls that are timed several at a time, and how many."""
+
 LIMIT = 2.0
 """Seconds of a call after which a rung is not tried at larger sizes."""
 
@@ -92,14 +95,18 @@ class Torch:
         return x.float()
 
     def seconds(self, work: Callable[[], Any]) -> float:
-        """Of calls one after the other, which the host is ahead of where they are long enough."""
+        """Of a call; of short ones several, one after the other, so that the host may be ahead."""
+        once = self._elapsed(work, 1)
+        return self._elapsed(work, CALLS) / CALLS if once < SHORT else once
+
+    def _elapsed(self, work: Callable[[], Any], calls: int) -> float:
         begin, end = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        for _ in range(CALLS):
+        for _ in range(calls):
             work()
         end.record()
         end.synchronize()
-        return begin.elapsed_time(end) / 1e3 / CALLS
+        return begin.elapsed_time(end) / 1e3
 
     def memory(self, work: Callable[[], Any]) -> int:
         """What is less free on the device afterwards: pools keep the most that they had."""
