@@ -22,6 +22,9 @@ def site(tmp_path: Path) -> Path:
     for package in PACKAGES:
         (tmp_path / package.name).mkdir()
         shutil.copy(package / "__init__.py", tmp_path / package.name)
+    (tmp_path / "irc" / "support").mkdir()
+    for name in ("__init__.py", "version.py"):
+        shutil.copy(PACKAGES[0] / "support" / name, tmp_path / "irc" / "support")
     return tmp_path
 
 

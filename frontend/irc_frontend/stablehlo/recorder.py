@@ -73,7 +73,7 @@ class _Recorder:
 
     def _recorded(self, op: Op, operands: list[Tensor], depth: int) -> list[Tensor]:
         if op.name in ("call", "func.call"):
-            callee = op.words[0] if op.words else f"@{str(op.attributes['callee']).lstrip('@')}"
+            callee = op.words[0] if op.words else f"@{str(op.attrs['callee']).lstrip('@')}"
             if callee not in self._functions:
                 raise IrcError(f"the module has no function {callee}", op.span)
             if depth >= MAX_CALLS:

@@ -34,7 +34,7 @@ class Op:
     span: Span
     results: list[str] = field(default_factory=list[str])
     operands: list[str] = field(default_factory=list[str])
-    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
     words: list[str] = field(default_factory=list[str])
     regions: list[Body] = field(default_factory=list["Body"])
     types: list[Type] = field(default_factory=list[Type])
@@ -162,14 +162,14 @@ class _Parser:
             op.operands.append(self._tokens.take(kind="value").text)
             self._tokens.optional(",")
         if self._tokens.optional("<"):
-            op.attributes.update(self._dictionary())
+            op.attrs.update(self._dictionary())
             self._tokens.take(">")
         if self._tokens.optional("("):
             while not self._tokens.optional(")"):
                 op.regions.append(self._region())
                 self._tokens.optional(",")
         if self._tokens.peek.text == "{":
-            op.attributes.update(self._dictionary())
+            op.attrs.update(self._dictionary())
         self._tokens.take(":")
         op.types = self._signature()
 
@@ -195,16 +195,16 @@ class _Parser:
             elif token.kind == "word" and self._tokens.after.text == "=":
                 self._tokens.take()
                 self._tokens.take("=")
-                op.attributes[token.text] = self._attribute_of_syntax()
+                op.attrs[token.text] = self._attribute_of_syntax()
             elif token.text == "init":
                 self._tokens.take()
                 self._tokens.take(":")
             elif token.kind == "literal":
-                op.attributes["value"] = self._tokens.take().text
+                op.attrs["value"] = self._tokens.take().text
             elif token.text == "[":
-                op.attributes["ranges"] = self._ranges()
+                op.attrs["ranges"] = self._ranges()
             elif token.text == "{":
-                op.attributes.update(self._dictionary())
+                op.attrs.update(self._dictionary())
             elif token.kind in ("word", "symbol"):
                 op.words.append(self._tokens.take().text)
             elif token.text in ("(", ")", ","):

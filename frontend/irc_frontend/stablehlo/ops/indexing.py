@@ -19,7 +19,7 @@ from irc_frontend.tensor import Tensor
 @rule("stablehlo.gather")
 def _gather(op: Op, x: Tensor, indices: Tensor) -> Tensor:
     """Slices at the indices, which are clamped so that a slice lies in x."""
-    numbers, sizes = op.attributes["dimension_numbers"], list(op.attributes["slice_sizes"])
+    numbers, sizes = op.attrs["dimension_numbers"], list(op.attrs["slice_sizes"])
     offsets, shape = list(numbers.get("offset_dims", [])), op.types[-1].shape
     vector = int(numbers.get("index_vector_dim", 0))
     mapped = list(numbers.get("start_index_map", []))
@@ -38,7 +38,7 @@ def _gather(op: Op, x: Tensor, indices: Tensor) -> Tensor:
 @rule("stablehlo.scatter")
 def _scatter(op: Op, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """Updates added at the indices, or written; those that lie outside of x are left out."""
-    numbers, body = op.attributes["scatter_dimension_numbers"], op.regions[0]
+    numbers, body = op.attrs["scatter_dimension_numbers"], op.regions[0]
     is_set = len(body.ops) == 1 and body.ops[0].operands == [body.arguments[1][0]]
     if not is_set and joined_by(body) != "stablehlo.add":
         raise IrcError("a scatter that does not add or write is not supported", body.ops[0].span)

@@ -15,7 +15,7 @@ from irc_frontend.tensor import Tensor
 @rule("stablehlo.dot_general", "stablehlo.dot")
 def _dot_general(op: Op, a: Tensor, b: Tensor) -> Tensor:
     """The result has the batches, then the other axes of a, then those of b, as that of `nd.matmul`."""
-    given: dict[str, Any] = op.attributes
+    given: dict[str, Any] = op.attrs
     if "dot_dimension_numbers" in given:
         numbers = given["dot_dimension_numbers"]
         batches = [numbers.get(f"{side}_batching_dimensions", []) for side in ("lhs", "rhs")]
@@ -35,7 +35,7 @@ def _dot_general(op: Op, a: Tensor, b: Tensor) -> Tensor:
 @rule("stablehlo.convolution")
 def _convolution(op: Op, x: Tensor, kernel: Tensor) -> Tensor:
     """By the order of axes that irc has: images, channels, space; outputs, inputs, space."""
-    given = op.attributes
+    given = op.attrs
     if "dim_numbers" not in given:
         raise IrcError("a convolution in generic form is not supported", hint="print it as JAX does")
     rank, window = x.ndim - 2, given.get("window", {})

@@ -40,7 +40,7 @@ def joined_by(body: Body) -> str:
 @rule("stablehlo.reduce")
 def _reduce(op: Op, *operands: Tensor) -> Any:
     is_pretty = "across" in op.words
-    axes = tuple(op.attributes["dimensions"])
+    axes = tuple(op.attrs["dimensions"])
     half = len(operands) // 2
     arrays, starts = (operands[::2], operands[1::2]) if is_pretty else (operands[:half], operands[half:])
     if len(arrays) == 2:
@@ -95,7 +95,7 @@ _MONOIDS = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minim
 
 @rule("stablehlo.reduce_window")
 def _reduce_window(op: Op, x: Tensor, start: Tensor) -> Tensor:
-    name, given = joined_by(op.regions[0]), op.attributes
+    name, given = joined_by(op.regions[0]), op.attrs
     if name not in _MONOIDS or not is_neutral(start, name):
         raise IrcError(f"a reduction of windows by {name}, or from such a start, is not supported")
     pads = given.get("padding", [[0, 0]] * x.ndim)

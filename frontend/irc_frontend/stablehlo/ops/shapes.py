@@ -17,7 +17,7 @@ from irc_frontend.tensor import Tensor
 
 @rule("stablehlo.constant")
 def _constant(op: Op) -> Tensor:
-    value = op.attributes["value"]
+    value = op.attrs["value"]
     array = dense(value, op.types[-1], op.span) if isinstance(value, str) else np.asarray(value)
     found = Tensor(np.ascontiguousarray(array).astype(array.dtype).reshape(op.types[-1].shape))
     return found.astype(op.types[-1].element)
@@ -25,14 +25,14 @@ def _constant(op: Op) -> Tensor:
 
 @rule("stablehlo.iota")
 def _iota(op: Op) -> Tensor:
-    axis = op.attributes["dim"] if "dim" in op.attributes else op.attributes["iota_dimension"]
+    axis = op.attrs["dim"] if "dim" in op.attrs else op.attrs["iota_dimension"]
     return Tensor.of(Node("iota", (), op.types[-1].shape, op.types[-1].element, (("axis", int(axis)),)))
 
 
 @rule("stablehlo.broadcast_in_dim")
 def _broadcast_in_dim(op: Op, x: Tensor) -> Tensor:
     """Axis i of x becomes axis dims[i]."""
-    dims = op.attributes["dims"] if "dims" in op.attributes else op.attributes["broadcast_dimensions"]
+    dims = op.attrs["dims"] if "dims" in op.attrs else op.attrs["broadcast_dimensions"]
     shape = op.types[-1].shape
     order = sorted(range(x.ndim), key=lambda axis: dims[axis])
     y = x if order == list(range(x.ndim)) else x.permute(order)
@@ -48,33 +48,33 @@ def _reshape(op: Op, x: Tensor) -> Tensor:
 
 @rule("stablehlo.transpose")
 def _transpose(op: Op, x: Tensor) -> Tensor:
-    return x.permute(op.attributes["dims"] if "dims" in op.attributes else op.attributes["permutation"])
+    return x.permute(op.attrs["dims"] if "dims" in op.attrs else op.attrs["permutation"])
 
 
 @rule("stablehlo.reverse")
 def _reverse(op: Op, x: Tensor) -> Tensor:
-    return ir.flip(x, op.attributes["dims"] if "dims" in op.attributes else op.attributes["dimensions"])
+    return ir.flip(x, op.attrs["dims"] if "dims" in op.attrs else op.attrs["dimensions"])
 
 
 @rule("stablehlo.concatenate")
 def _concatenate(op: Op, *parts: Tensor) -> Tensor:
-    axis = op.attributes["dim"] if "dim" in op.attributes else op.attributes["dimension"]
+    axis = op.attrs["dim"] if "dim" in op.attrs else op.attrs["dimension"]
     return ir.concatenate(parts, int(axis))
 
 
 @rule("stablehlo.slice")
 def _slice(op: Op, x: Tensor) -> Tensor:
-    if "ranges" in op.attributes:
-        return x[tuple(slice(*each) for each in op.attributes["ranges"])]
-    bounds = (op.attributes[name] for name in ("start_indices", "limit_indices", "strides"))
+    if "ranges" in op.attrs:
+        return x[tuple(slice(*each) for each in op.attrs["ranges"])]
+    bounds = (op.attrs[name] for name in ("start_indices", "limit_indices", "strides"))
     return x[tuple(slice(*each) for each in zip(*bounds, strict=True))]
 
 
 @rule("stablehlo.pad")
 def _pad(op: Op, x: Tensor, value: Tensor) -> Tensor:
     """Negative numbers cut off; `interior` places come between elements."""
-    names = ("low", "high", "interior") if "low" in op.attributes else _PAD
-    low, high, between = (op.attributes[name] for name in names)
+    names = ("low", "high", "interior") if "low" in op.attrs else _PAD
+    low, high, between = (op.attrs[name] for name in names)
     for axis, count in enumerate(between):
         if count and x.shape[axis] > 1:
             x = _apart(x, value, axis, count)
@@ -99,7 +99,7 @@ def _apart(x: Tensor, value: Tensor, axis: int, count: int) -> Tensor:
 
 @rule("stablehlo.dynamic_slice")
 def _dynamic_slice(op: Op, x: Tensor, *starts: Tensor) -> Tensor:
-    sizes = op.attributes["sizes"] if "sizes" in op.attributes else op.attributes["slice_sizes"]
+    sizes = op.attrs["sizes"] if "sizes" in op.attrs else op.attrs["slice_sizes"]
     return ir.dynamic_slice(x, _within(x, starts, sizes), sizes)
 
 
