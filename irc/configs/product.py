@@ -126,9 +126,10 @@ def _steps_together(product: Product, tile: TileSizes, side: str, room: int, sta
 
 def _cluster(product: Product, tile: TileSizes, schedule: str, side: str) -> tuple[int, int]:
     """The cluster along M and N. Blocks beside each other share rows of a group; clusters along the rows would be
-    filled up to the rows of all their blocks."""
+    filled up to the rows of all their blocks. Where a group's rows are contracted they do as well by themselves."""
     if product.is_grouped:
-        return (1, 2) if side == "m" and product.come_in_pairs("n", tile["n"]) else (1, 1)
+        shares = side == "m" and not product.has_rest and product.come_in_pairs("n", tile["n"])
+        return (1, 2) if shares else (1, 1)
     if side == "n":
         columns, rows = _sharing(transposed(product), (tile["n"], tile["m"]), schedule)
         return rows, columns

@@ -106,7 +106,7 @@ def transposed(product: Product) -> Product:
 
 
 def _blockings(product: Product, side: str, sums: int, given: ConfigAttr) -> Iterator[Blocking]:
-    takes_turns = product.is_copied and side == "m"
+    takes_turns = product.is_copied and side == "m" and not product.has_rest  # wide tiles gain more
     schedules = (given.schedule,) if given.schedule else ("persistent", "pingpong") if takes_turns else ("persistent",)
     splits = [given.split] if given.split else _splits(product)
     for name in schedules:
