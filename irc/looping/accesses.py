@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
@@ -105,6 +106,16 @@ class Access:
     def fast(self) -> int | None:
         """The axis of the tile along which memory is contiguous."""
         return next((a for a, step in enumerate(self.steps()) if step == 1 and self.shape[a] > 1), None)
+
+    @property
+    def order(self) -> list[int]:
+        """The axes with several elements, outermost first, as they lie in memory: many places far apart that are
+        written in turn share a few sets of the cache. The contiguous axis is the innermost."""
+        fast, steps = self.fast, self.steps()
+        axes = [axis for axis, n in enumerate(self.shape) if n > 1]
+        inner = axes[-1:] if fast is None else [fast]
+        outer = [axis for axis in axes if axis not in inner]
+        return [*sorted(outer, key=lambda axis: -abs(steps[axis] or 0) if steps[axis] else -inf), *inner]
 
     def clamped(self, emitter: Emitter, axis: int) -> tuple[Form, Form]:
         """(low, high) of the indices along an axis of the tile that are inside of the view, where checked coordinates

@@ -52,8 +52,7 @@ def store_rule(on: Lowering, op: tile.StoreOp) -> None:
         raise Unsupported("stores that add")
     emitter, value = on.emitter, on.value(op.tile)
     access = on.access(op, value.shape)
-    order = Value(value.shape, value.element, access.fast).order
-    with emitter.loops(access.loops(emitter, order), len(value.shape)) as indices:
+    with emitter.loops(access.loops(emitter, access.order), len(value.shape)) as indices:
         coordinates = access.coordinates(emitter, indices)
         access.bound(emitter, coordinates)
         tests = access.tests(emitter, coordinates)

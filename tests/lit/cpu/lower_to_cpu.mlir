@@ -305,3 +305,21 @@ tile.program @narrow(%x: !tile.view<100xf8E4M3FN>, %y: !tile.view<100xf8E4M3FN>)
     tile.store %a, %y[%i] : tensor<50xf8E4M3FN>, !tile.view<100xf8E4M3FN>
   }
 }
+
+// -----
+
+// A tile is stored in the order in which its axes lie in memory: planes of 4096 elements, rows of 64, elements.
+// CHECK:      cpu.kernel @permuted(
+// CHECK-DAG:    %[[ROWS:.*]] = arith.constant 8 : index
+// CHECK-DAG:    %[[PLANES:.*]] = arith.constant 4 : index
+// CHECK:        scf.for
+// CHECK-NEXT:     scf.for %{{.*}} = %{{.*}} to %[[PLANES]] step
+// CHECK-NEXT:       scf.for %{{.*}} = %{{.*}} to %[[ROWS]] step
+// CHECK-NEXT:         scf.for
+// CHECK:                memref.store {{.*}}, %y
+tile.program @permuted(%x: !tile.view<8x4x64xf32>, %y: !tile.view<8x4x64xf32, strides [64, 4096, 1]>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j, %k) extents [8, 4, 64] steps [8, 4, 64] {
+    %a = tile.load %x[%i, %j, %k] : !tile.view<8x4x64xf32> -> tensor<8x4x64xf32>
+    tile.store %a, %y[%i, %j, %k] : tensor<8x4x64xf32>, !tile.view<8x4x64xf32, strides [64, 4096, 1]>
+  }
+}
