@@ -115,7 +115,7 @@ class Access:
         axes = [axis for axis, n in enumerate(self.shape) if n > 1]
         inner = axes[-1:] if fast is None else [fast]
         outer = [axis for axis in axes if axis not in inner]
-        return [*sorted(outer, key=lambda axis: -abs(steps[axis] or 0) if steps[axis] else -inf), *inner]
+        return [*sorted(outer, key=lambda axis: abs(steps[axis] or inf), reverse=True), *inner]
 
     def clamped(self, emitter: Emitter, axis: int) -> tuple[Form, Form]:
         """(low, high) of the indices along an axis of the tile that are inside of the view, where checked coordinates

@@ -237,3 +237,14 @@ class Emitter:
             with self.inside(block):
                 build()
                 self.insert(scf.YieldOp())
+
+
+@contextmanager
+def emitted_before(op: Operation, location: LocationAttr) -> Generator[Emitter]:
+    """Ops that are built inside stand before another one."""
+    start, block = Block(), op.parent
+    assert block is not None
+    yield Emitter(start, location)
+    for made in list(start.ops):
+        made.detach()
+        block.insert_op_before(made, op)

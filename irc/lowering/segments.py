@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, SSAValue
 
 from irc.dialects import cuda, tile
-from irc.lowering.emitter import INDEX, Emitter, Index
+from irc.lowering.emitter import INDEX, Emitter, Index, emitted_before
 from irc.lowering.loads import read_index
 from irc.lowering.values import Code
 
@@ -71,20 +72,11 @@ class _Walk:
 
 def _before_loops(e: Emitter) -> list[SSAValue]:
     """Registers of three indices, which are 0 before the loops around this place."""
-    here, outermost = Emitter(Block(), e.location), None
-    registers = [here.counter() for _ in range(3)]
-    parent = e.block.parent_op()
+    outermost, parent = None, e.block.parent_op()
     while isinstance(parent, scf.ForOp):
         outermost, parent = parent, parent.parent_op()
-    for op in list(here.block.ops):
-        op.detach()
-        if outermost is None:
-            e.insert(op)
-        else:
-            block = outermost.parent_block()
-            assert block is not None
-            block.insert_op_before(op, outermost)
-    return registers
+    with nullcontext(e) if outermost is None else emitted_before(outermost, e.location) as before:
+        return [before.counter() for _ in range(3)]
 
 
 def _repeated(

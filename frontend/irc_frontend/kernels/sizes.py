@@ -10,7 +10,7 @@ from typing import Any
 
 from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES
 from irc.analysis.product_problem import Product as ProductProblem
-from irc.configs.product import choose_product
+from irc.configs.product import ACCUMULATOR_BYTES, choose_product
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.driver.compiler import resolve_arch
 from irc.ir.dtypes import element_named
@@ -40,8 +40,6 @@ MIN_RUN = 32
 
 MAX_ELEMENTS_PER_THREAD = 32
 """That a thread holds of a tile before a block has more warps than `MAX_WARPS`."""
-
-ACCUMULATOR_BYTES = 4
 
 ACCUMULATED = 256
 """Columns of accumulators of 64 rows that the threads of a warp group hold: 128 registers of each."""

@@ -64,6 +64,18 @@ class Sizes:
     def suffix(self) -> str:
         return f"v{self.lanes}f{self.bits}"
 
+    @property
+    def declarations(self) -> dict[str, str]:
+        """LLVM's functions on vectors that products call, by name."""
+        vector, mask, suffix = self.vector, self.mask, self.suffix
+        return {
+            "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
+            f"llvm.fmuladd.{suffix}": f"declare {vector} @llvm.fmuladd.{suffix}({vector}, {vector}, {vector})",
+            f"llvm.masked.load.{suffix}.p0": (
+                f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})"
+            ),
+        }
+
     def load(self, text: Text, place: str) -> str:
         """A vector in memory."""
         return text.emit(f"load {self.vector}, ptr {place}, align {self.bits // 8}")
@@ -96,9 +108,7 @@ def float_products(bits: int, vectors: Vectors, products: Sequence[Product]) -> 
     sizes = Sizes(bits, vectors.bytes * 8 // bits, vectors.count)
     vector, mask, suffix = sizes.vector, sizes.mask, sizes.suffix
     declared = {
-        "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
-        f"llvm.fmuladd.{suffix}": f"declare {vector} @llvm.fmuladd.{suffix}({vector}, {vector}, {vector})",
-        f"llvm.masked.load.{suffix}.p0": f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})",
+        **sizes.declarations,
         f"llvm.masked.store.{suffix}.p0": f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, i32, {mask})",
     }
     blocks = sorted({block for product in products for block in _blocks(sizes, product)})

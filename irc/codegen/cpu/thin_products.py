@@ -44,11 +44,9 @@ def thin_product(bits: int, vectors: Vectors, few: int) -> dict[str, str]:
     """By name: `dots.{few}.f{bits}`, and what it calls. It adds to element (i, j) of the result, at i * first + j *
     second."""
     sizes = Sizes(bits, vectors.bytes * 8 // bits, vectors.count)
-    vector, mask, suffix, type = sizes.vector, sizes.mask, sizes.suffix, sizes.type
+    vector, suffix, type = sizes.vector, sizes.suffix, sizes.type
     return {
-        "llvm.smin.i64": "declare i64 @llvm.smin.i64(i64, i64) #1",
-        f"llvm.fmuladd.{suffix}": f"declare {vector} @llvm.fmuladd.{suffix}({vector}, {vector}, {vector})",
-        f"llvm.masked.load.{suffix}.p0": f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vector})",
+        **sizes.declarations,
         f"llvm.vector.reduce.fadd.{suffix}": f"declare {type} @llvm.vector.reduce.fadd.{suffix}({type}, {vector})",
         f"dots.{few}.f{bits}": _dots(sizes, few),
     }

@@ -130,11 +130,6 @@ class AtEndOp(EffectOp):
     def __init__(self, end: SSAValue) -> None:
         super().__init__(operands=[end])
 
-    @property
-    def owner(self) -> ChannelEndOp:
-        assert isinstance(self.end.owner, ChannelEndOp)
-        return self.end.owner
-
     def verify_(self) -> None:
         if not isinstance(self.end.owner, ChannelEndOp):
             raise VerifyException("expected the result of a cuda.channel_end")

@@ -38,6 +38,11 @@ UNTOUCHED = 0
 WARP = 32
 
 
+def lanes_of(warps: Array) -> Array:
+    """The lanes of warps, in order."""
+    return (warps[:, None] * WARP + np.arange(WARP)).reshape(-1)
+
+
 def agent_of(keys: Any) -> Any:
     """The agents of keys."""
     return (keys >> OP_BITS) & AGENT_MASK
@@ -159,7 +164,7 @@ class Clocks:
         """What these lanes, of one block, make known together: a row of clocks by agent. Their clocks advance."""
         row = self.blank()
         row[0], row[1] = self._known.joined(lanes, self._agents), self._fenced.joined(lanes, self._agents)
-        mates = (np.unique(lanes // WARP)[:, None] * WARP + np.arange(WARP)).reshape(-1)
+        mates = lanes_of(np.unique(lanes // WARP))
         _raise(row[0], self.agent[mates], self._warp_known[mates])
         if self.domain > self.threads:
             block = lanes[0] // self.threads * self.threads + np.arange(self.threads)

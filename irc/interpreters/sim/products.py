@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from irc.dialects import cuda
 from irc.interpreters.sim.access import read_shared
-from irc.interpreters.sim.clocks import WARP
+from irc.interpreters.sim.clocks import WARP, lanes_of
 from irc.interpreters.sim.frame import SHARED_BASE, Frame
 from irc.interpreters.sim.matrix_fragments import (
     multiply_add,
@@ -231,7 +231,7 @@ def _issue(
 ) -> None:
     """Start one product of (some warps of) a warp group: `rows` gives the left operand, warps x 16 x k."""
     table, n = products(s), op.n.value.data
-    waits_of(s).multiply((warps[:, None] * WARP + np.arange(WARP)).reshape(-1))
+    waits_of(s).multiply(lanes_of(warps))
     accumulator, at = target
     bits = _common(s, op, "the right descriptor", rhs, warps)
     adds = bool(_common(s, op, "the scale", accumulate, warps))

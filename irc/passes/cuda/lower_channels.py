@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.budgets import BARRIER_BYTES
@@ -24,7 +24,7 @@ from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering.clusters import cluster_coordinates
-from irc.lowering.emitter import INDEX, Emitter, Index
+from irc.lowering.emitter import INDEX, Emitter, Index, emitted_before
 from irc.support.diagnostics import IrcError
 
 T = TypeVar("T")
@@ -125,13 +125,8 @@ def _lower(kernel: cuda.KernelOp) -> None:
 
 def _in_place(op: Operation, build: Callable[[Emitter], T]) -> T:
     """Builds ops before `op`, with its location."""
-    start, block = Block(), op.parent
-    assert block is not None
-    value = build(Emitter(start, op.location))
-    for made in list(start.ops):
-        made.detach()
-        block.insert_op_before(made, op)
-    return value
+    with emitted_before(op, op.location) as e:
+        return build(e)
 
 
 def _set_up(op: cuda.ChannelOp, e: Emitter) -> None:

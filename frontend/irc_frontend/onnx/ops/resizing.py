@@ -10,6 +10,7 @@ import numpy as np
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
+from irc_frontend.cubic import far, near
 from irc_frontend.onnx.rules import Array, given_axes, known, rule
 from irc_frontend.tensor import Tensor
 
@@ -161,8 +162,6 @@ def _weights(axis: _Axis, at: Array, how: _How) -> Array:
     return matrix
 
 
-def _cubic(distance: Array, a: float) -> Array:
-    """Keys' kernel (IEEE Transactions on Acoustics, Speech, and Signal Processing 29, 1981)."""
-    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+def _cubic(distance: Array, sharpness: float) -> Array:
+    further = np.where(distance < 2, far(distance, sharpness), 0.0)
+    return np.where(distance <= 1, near(distance, sharpness), further)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 import irc_frontend as ir
+from irc_frontend.cubic import far, near
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.pools import multiplied
 from irc_frontend.torch.rules import rule, wide
@@ -22,10 +23,8 @@ def _triangle(distance: Tensor) -> Tensor:
 
 
 def _cubic(distance: Tensor) -> Tensor:
-    a, t = SHARPNESS, distance
-    near = ((a + 2) * t - (a + 3)) * t * t + 1
-    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-    return ir.where(t < 1, near, ir.where(t < 2, far, 0.0))
+    further = ir.where(distance < 2, far(distance, SHARPNESS), 0.0)
+    return ir.where(distance < 1, near(distance, SHARPNESS), further)
 
 
 def _weights(

@@ -13,6 +13,7 @@ import torch
 
 import irc_frontend as ir
 from irc.decomposition.indexed import comparisons
+from irc_frontend.cubic import far, near
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.reverse import reverse
 from irc_frontend.tensor import Tensor
@@ -64,7 +65,7 @@ class _Along:
         """Four neighbors, of which each that is outside is moved inside by itself."""
         first = ir.floor(at)
         t = at - first
-        weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+        weights = (far(t + 1, SHARPNESS), near(t, SHARPNESS), near(1 - t, SHARPNESS), far(2 - t, SHARPNESS))
         places = (ir.floor(self._inside(first + float(number))) for number in range(-1, 3))
         return list(zip(places, weights, strict=True))
 
@@ -81,16 +82,6 @@ def _reflected(at: Tensor, low: float, span: float) -> Tensor:
 def _linear(at: Tensor) -> list[Tap]:
     first = ir.floor(at)
     return [(first, first + 1 - at), (first + 1, at - first)]
-
-
-def _near(t: Tensor) -> Tensor:
-    """The weight of a neighbor less than one place away."""
-    return ((SHARPNESS + 2) * t - (SHARPNESS + 3)) * t * t + 1
-
-
-def _far(t: Tensor) -> Tensor:
-    """The weight of a neighbor between one place and two away."""
-    return ((SHARPNESS * t - 5 * SHARPNESS) * t + 8 * SHARPNESS) * t - 4 * SHARPNESS
 
 
 def _sampled(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
