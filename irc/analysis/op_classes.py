@@ -11,7 +11,9 @@ from xdsl.ir.affine import AffineSymExpr
 
 from irc.dialects.nd.table import ROWS, Cost
 from irc.ir.dtypes import element_of
+from irc.ir.extents import dims_of
 from irc.ir.iteration import CONTRACTIONS, Kind, Pattern, is_broadcast, iteration_of, pattern_of, permutation_of
+from irc.support.extents import varying
 
 LARGE = 4
 """An array counts when it has at least this fraction (1 / LARGE) of the elements of the largest."""
@@ -91,6 +93,15 @@ def is_position(op: Operation) -> bool:
 def is_splittable(op: Operation) -> bool:
     """Whether the op is a reduction whose parts reduce to the whole by the same op."""
     return is_reduction(op) and not is_position(op)
+
+
+def has_parts(op: Operation) -> bool:
+    """Whether the op is a reduction that can be cut into tiles of which it is known how many there are: what it reduces
+    is no extent that a call brings."""
+    if not is_reduction(op):
+        return False
+    dims = dims_of(op)
+    return not dims or not any(d.kind is Kind.REDUCE and varying(d.extent, dims) for d in iteration_of(op).dims)
 
 
 def is_fusible(op: Operation) -> bool:

@@ -8,7 +8,7 @@ from math import gcd, prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import is_position, is_reduction, is_scan, is_splittable, reduced_axes, shape_of
+from irc.analysis.op_classes import has_parts, is_position, is_scan, reduced_axes, shape_of
 from irc.analysis.runs import ends_reduced, outer_axes, run_of, short_run
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_of
@@ -83,7 +83,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         returns=_returns(kernel, shape),
         gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
         is_nested=_is_nested(kernel),
-        is_splittable=all(is_reduction(core) for core in cores),
+        is_splittable=all(map(has_parts, cores)),
         together=together,
         inner=inner,
     )
@@ -112,7 +112,7 @@ def _columns(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> 
 
 def _inner(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
     cores = kernel.cores()
-    is_simple = all(is_splittable(core) and not is_position(core) for core in cores)
+    is_simple = all(has_parts(core) and not is_position(core) for core in cores)
     return short_run(shape, axes) if is_simple and not _is_nested(kernel) and not _returns(kernel, shape) else 1
 
 
@@ -121,7 +121,11 @@ def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) ->
     columns, size = run_of(shape, axes), _loaded(kernel, kernel.cores()[0]).size
     extent = prod(shape[axis] for axis in axes)
     is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not ends_reduced(shape, axes)
-    if not is_over_columns or columns * size % ALIGNED == 0 or any(not is_splittable(c) for c in kernel.cores()):
+    if (
+        not is_over_columns
+        or columns * size % ALIGNED == 0
+        or any(is_position(c) or not has_parts(c) for c in kernel.cores())
+    ):
         return 1
     if _is_nested(kernel) or _returns(kernel, shape):
         return 1

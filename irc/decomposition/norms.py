@@ -13,9 +13,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from irc.analysis.runs import LONGEST_COLUMN, short_run
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.terms import Decomposition, Term, deferred_cast, narrowed, widened
+from irc.dialects.nd.terms import Decomposition, Term, count_of, deferred_cast, narrowed, widened
 from irc.ir.dtypes import Element, accumulator
+from irc.ir.extents import dims_of
 from irc.ir.rewriting import Inserter
+from irc.support.extents import varying
 
 LONGEST_HELD = 16384
 """Elements of a row that a block holds, so that a second pass over it reads nothing again."""
@@ -23,14 +25,21 @@ LONGEST_HELD = 16384
 
 def mean_of(x: Term, axes: Sequence[int]) -> Term:
     """The mean over `axes`; NaN over nothing, as 0 / 0."""
-    return x.sum(axes) / float(prod(x.shape[axis] for axis in axes))
+    total = x.sum(axes)
+    return total / count_of(x, axes, total.shape, total.element)
 
 
 def variance_of(x: Term, axes: Sequence[int], correction: float) -> Term:
     """The variance in two passes: deviations from the mean first, so that nothing cancels."""
     deviation = x - mean_of(x, axes).over(x.shape, axes)
-    count = float(prod(x.shape[axis] for axis in axes))
-    return (deviation * deviation).sum(axes) / max(count - correction, 0.0)
+    total = (deviation * deviation).sum(axes)
+    return total / degrees_of(x, axes, correction, total.shape)
+
+
+def degrees_of(x: Term, axes: Sequence[int], correction: float, shape: Sequence[int]) -> Term | float:
+    """What the squares of a variance are divided by: elements less a correction, but not less than 0."""
+    count = count_of(x, axes, shape, x.element)
+    return (count - correction).maximum(0.0) if isinstance(count, Term) else max(count - correction, 0.0)
 
 
 def mean(op: nd.MeanOp, at: Inserter) -> Term:
@@ -60,11 +69,12 @@ def _is_beside(op: Operation, mean: nd.MeanOp) -> bool:
 
 def _is_read_once(x: SSAValue, axes: Sequence[int]) -> bool:
     """Whether the variance is computed in one pass: of an array in memory, as it is, in another type or by a view, that
-    no block holds."""
-    shape = shape_of(x)
+    no block holds. It begins with the middle of the array, which has to be known."""
+    shape, dims = shape_of(x), dims_of(x.owner)
     while isinstance(x.owner, nd.CastOp | nd.ReshapeOp | nd.PermuteOp):
         x = x.owner.x
-    return isinstance(x, BlockArgument) and not is_held(shape, axes)
+    is_known = not any(varying(shape[axis], dims) for axis in axes)
+    return isinstance(x, BlockArgument) and is_known and not is_held(shape, axes)
 
 
 def _pivot_of(x: SSAValue, axes: Sequence[int], element: Element, at: Inserter) -> Term:

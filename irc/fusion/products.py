@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from irc.analysis.block_sums import is_block_sum
 from irc.analysis.op_classes import (
     cost_of,
+    has_parts,
     is_cast,
     is_contraction,
     is_elementwise,
@@ -199,7 +200,12 @@ def _is_elementwise_of(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 
 def _reductions(graph: FusionGraph, cluster: Cluster) -> list[int]:
     users = {edge.user for i in bits(cluster.members) for edge in graph.users[i]}
-    return sorted(i for i in users if graph.is_free(i) and is_splittable(graph.ops[i]))
+    return sorted(i for i in users if graph.is_free(i) and _is_tiled(graph.ops[i]))
+
+
+def _is_tiled(op: Operation) -> bool:
+    """Whether the op is a reduction of which the tiles of a product can reduce parts."""
+    return is_splittable(op) and has_parts(op)
 
 
 def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
@@ -231,7 +237,7 @@ def _grow_rows(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
 def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
     """A reduction of whole rows of the domain."""
     op = graph.ops[i]
-    if not is_splittable(op) or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
+    if not _is_tiled(op) or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
         return False
     edges = edges_into(graph, i, cluster)
     if not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, IntAttr, Location
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.dialects.nd import ConstantOp, ElementsAttr, Nd
+from irc.dialects.nd import ConstantOp, ElementsAttr, ExtentOp, Nd
 from irc.dialects.nd.base import plain
-from irc.ir.dtypes import Element
+from irc.ir.dtypes import Element, element_named
 from irc.language.numbers import Number, NumberError, fit
 from irc.language.syntax import SourceRange, span_of
 from irc.language.values import Array, array_of, tensor_type
@@ -23,6 +23,8 @@ MAX_OPS = 50_000
 MAX_ELEMENTS = 2**48
 """Elements of one array; beyond, sizes in bytes leave 64 bits in later levels."""
 MAX_RANK = 32
+
+BOOL, I32, I64 = map(element_named, ("bool", "i32", "i64"))
 
 _OPS = {op.name.removeprefix("nd."): op for op in Nd.operations}
 
@@ -104,12 +106,24 @@ class Builder:
     # Literals
 
     def literal(self, number: Number, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
-        """The splat of a literal that takes this type."""
+        """The splat of a literal, or of a size that is known when the program is called, which takes this type."""
+        if number.kind == "extent":
+            return self._extent(number, shape, element, place)
         try:
             value = fit(number, element)
         except NumberError as error:
             raise self.rejected(error, place) from None
         return self.splat(value, shape, element, place)
+
+    def _extent(self, number: Number, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
+        if element is BOOL or element.size < I32.size:
+            wanted = "it takes i32, i64, and floats of 32 bits or more"
+            raise self.error(f"{number} is known when the program is called, and no {element.name}", place, wanted)
+        self.check_shape(shape, I64, place)
+        op = ExtentOp(int(number.value), shape, location=self.location(place))
+        self.append(op, place)
+        counted = Array(op.result, shape, I64)
+        return counted if element is I64 else self.emit("cast", [counted], shape, element, place)
 
     def splat(self, value: int | float, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
         return self.constant(ElementsAttr.splat(value, tensor_type(shape, element)), shape, element, place)

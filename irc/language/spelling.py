@@ -267,6 +267,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.AxisOp: _along,
     nd.TopkOp: lambda op, x: call("topk", *x, f"k={integer(op.k)}", f"axis={integer(op.axis)}"),
     nd.ConstantOp: _constant,
+    nd.ExtentOp: lambda op, x: call("full", _shape(op), extent_text(op.extent.value.data, dims_of(op)), "i64"),
     nd.IotaOp: lambda op, x: call("iota", _shape(op), _element(op).name, f"axis={integer(op.axis)}"),
     nd.RandomOp: _random,
     nd.MatmulOp: _matmul,

@@ -13,7 +13,9 @@ from irc.analysis.accesses import access_of
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.extents import dims_of
 from irc.ir.properties import constant_of
+from irc.layout.access import MemoryAccess
 from irc.layout.affine import slope_of
 from irc.layout.candidates import side_by_side, transposing
 from irc.layout.fragment import REPLICATED, Fragment, Mode
@@ -22,6 +24,7 @@ from irc.layout.search import Problem, Reduction, Use
 from irc.layout.windows import Reach, Read, closest_runs
 from irc.layout_assignment.operand_layouts import written_major
 from irc.layout_assignment.spaces import Space
+from irc.support.extents import varying
 from irc.support.integers import ceil_div
 
 PLAIN = (tile.LoadOp, tile.StoreOp, tile.MapOp, tile.SplatOp, tile.IotaOp, tile.ConvertOp, tile.YieldOp)
@@ -145,10 +148,11 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     )
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
-    can_stage = _can_exceed(op) and _loads_alone(op)
-    can_realign = _can_exceed(op) and not _loads_alone(op)
+    access = access_of(op)
+    can_stage = _can_exceed(op) and _loads_alone(op) and _has_known_places(op, access)
+    can_realign = _can_exceed(op) and not _loads_alone(op) and not varying(access.size, dims_of(op))
     is_copied = can_stage and _is_copied(value)
-    return Use(name, access_of(op), shape, is_store, is_free, trips(op), can_realign, can_stage, is_copied)
+    return Use(name, access, shape, is_store, is_free, trips(op), can_realign, can_stage, is_copied)
 
 
 def _is_copied(value: SSAValue) -> bool:
@@ -166,6 +170,12 @@ def _can_exceed(op: tile.AccessOp) -> bool:
     assert isinstance(program, tile.ProgramOp)
     is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in loop.body.block.ops)
     return is_plain and program.in_place is None
+
+
+def _has_known_places(op: tile.AccessOp, access: MemoryAccess) -> bool:
+    """Whether it is known where in its word of memory each row begins, if only the first one's place is."""
+    word = max(1, WIDEST // access.element_bytes)
+    return not any(stride % word and varying(stride, dims_of(op)) for stride in access.strides)
 
 
 def _loads_alone(op: tile.AccessOp) -> bool:

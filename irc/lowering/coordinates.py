@@ -117,6 +117,12 @@ class Walk:
         operation = self.e.div if kind is AffineBinaryOpKind.FloorDiv else self.e.rem
         return Coordinate(operation(a.at(self.e, self.components), by, signed=True))
 
+    def scaled(self, place: Coordinate, by: Index) -> Coordinate:
+        """A coordinate times a number, or a value: then it is a sum no more."""
+        if isinstance(by, int):
+            return scaled(self.e, place, by)
+        return Coordinate(self.e.mul(place.at(self.e, self.components), by))
+
     def offset(self, layout: SharedLayout, at: Sequence[Coordinate]) -> Coordinate:
         """The element offset in a layout of shared memory, before the swizzle."""
         offset = Coordinate(0)

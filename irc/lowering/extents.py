@@ -67,11 +67,6 @@ def check_views(program: tile.ProgramOp) -> None:
     name, dims = program.sym_name.data, dims_of(program)
     if not dims:
         return
-    for view in [arg.type for arg in program.body.block.args if isinstance(arg.type, tile.ViewType)]:
-        for stride in [stride for stride in view.get_strides() if varying(stride, dims)]:
-            dim = varying(stride, dims)[0].name
-            message = f"{name}: {dim} is known when the program is called, and is an inner extent of an array in memory"
-            raise IrcError(message, program.location, "it can be the outermost one")
     for op in program.walk():
         exprs = op.access_map.results if isinstance(op, tile.AccessOp) else ()
         numbers = [each.value for expr in exprs for each in expr.dfs() if isinstance(each, AffineConstantExpr)]

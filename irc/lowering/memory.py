@@ -22,7 +22,7 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import Matrices, matrices
 from irc.layout.traffic import global_vector, shared_vector
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering.coordinates import Coordinate, Walk, scaled, sum_of
+from irc.lowering.coordinates import Coordinate, Walk, sum_of
 from irc.lowering.emitter import Index
 from irc.lowering.staggered_writes import PAIR, split_mode, staggered_mode, store_staggered
 from irc.lowering.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
@@ -68,7 +68,7 @@ def locate_at(
         zip(op.access_map.results, view.get_shape(), view.get_strides(), strict=True)
     ):
         place = walk.affine(expr, dims, symbols)
-        offset = sum_of(e, offset, scaled(e, place, stride))
+        offset = sum_of(e, offset, walk.scaled(place, code.extent(stride)))
         if d not in op.checked_dims:
             continue
         position = place.at(e, components)
@@ -191,7 +191,7 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
     if beyond:
         end: Index = 0
         for expr, stride in zip(op.access_map.results, op.view_type.get_strides(), strict=True):
-            end = e.add(end, e.mul(walk.affine(expr, last, symbols).base, stride))
+            end = e.add(end, e.mul(walk.affine(expr, last, symbols).base, code.extent(stride)))
         conditions.append(e.compare("slt", end, e.sub(code.extent(access_of(op).size), beyond)))
     return e.all(conditions)
 

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
 from irc.dialects.nd.table import ROWS, Cost
+from irc.support import extents
 from irc.tiling.domains import Domains
 from irc.tiling.index_maps import Dim, Lin, atoms
 from irc.tiling.nodes import Apply, Dot, Node, Reduced, walk_nodes
@@ -41,6 +42,8 @@ class Program:
     op: tile.ProgramOp
     trace: Trace
     domains: Domains
+    sizes: Sequence[extents.Dim] = ()
+    """The extents that are known when the program is called."""
     reductions: list[Reduced] = field(default_factory=list[Reduced])
     """The reductions of the results that are being computed."""
     chunks: dict[Dim, int] = field(default_factory=dict[Dim, int])
@@ -51,6 +54,10 @@ class Program:
     """Nodes that are computed once, as a tile, for all that use them."""
     _dims: dict[Node, frozenset[Dim]] = field(default_factory=dict[Node, frozenset[Dim]])
     _heavy: dict[Node, bool] = field(default_factory=dict[Node, bool])
+
+    def varies(self, number: int) -> bool:
+        """Whether the number stands for an extent that is known when the program is called."""
+        return bool(extents.varying(number, self.sizes))
 
     def argument(self, index: int) -> SSAValue:
         return self.op.body.block.args[index]

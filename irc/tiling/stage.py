@@ -49,6 +49,7 @@ class Stage:
         self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
+        self._extents: dict[int, SSAValue] = {}
         self.has_quotients = False
         """Whether loads take quotients that are the same in all of a tile as scalars."""
         self._quotients: dict[Div, Dim] = {}
@@ -80,9 +81,10 @@ class Stage:
         return op.results[0] if op.results else self.axes[0].offset
 
     def index(self, value: int) -> SSAValue:
-        """An index constant."""
+        """An index constant, or what an extent that a number stands for is in a call."""
         if value not in self._constants:
-            op = arith.ConstantOp(IntegerAttr(value, INDEX))
+            varies = self.program.varies(value)
+            op = tile.ExtentOp(value) if varies else arith.ConstantOp(IntegerAttr(value, INDEX))
             self._constants[value] = self.insert(op, self.program.op.location)
         return self._constants[value]
 
@@ -114,6 +116,14 @@ class Stage:
         shape = tuple(a.extent if i == axis else 1 for i, a in enumerate(self.axes))
         offset = self.scalars[dim] if axis is None else self.axes[axis].offset
         return self.insert(tile.IotaOp(offset, at, TensorType(INDEX, shape)), self.program.op.location)
+
+    def extent_tile(self, number: int) -> SSAValue:
+        """A tile of index with what an extent is in a call."""
+        home = self.home(())
+        if number not in home._extents:
+            splat = tile.SplatOp(home.index(number), TensorType(INDEX, (1,) * len(home.axes)))
+            home._extents[number] = home.insert(splat, self.program.op.location)
+        return home._extents[number]
 
     def _gather_tile(self, sym: Sym) -> SSAValue:
         node = self.program.trace.gathers[sym]

@@ -374,6 +374,10 @@ def _iota(trace: Trace, op: Operation, coords: Coords) -> Node:
     return Coordinate(element_type_of(op.results[0].type), location_of(op), coords[number(op, "axis")])
 
 
+def _extent(trace: Trace, op: Operation, coords: Coords) -> Node:
+    return Coordinate(element_type_of(op.results[0].type), location_of(op), constant(number(op, "extent")))
+
+
 def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
     type, value = element_type_of(op.results[0].type), op.properties["value"]
     where = location_of(op)
@@ -394,6 +398,7 @@ def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
 _OF_PLACES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
     "nd.ascending": _ascending,
     "nd.check_indices": _check_indices,
+    "nd.extent": _extent,
     "nd.iota": _iota,
     "nd.constant": _constant,
 }

@@ -69,11 +69,19 @@ def test_declarations_that_mean_nothing(declared: str, message: str):
 
 
 @pytest.mark.parametrize(
-    "value", ["x / N", "x[0:N]", "sum(x, axis=N)", "x + cast(N, f32)", "-N * x", "where(x > N, x, x)"]
+    "value",
+    ["x[0:N]", "sum(x, axis=N)", "-N * x", "x + 1.0 / N", "cast(x, bf16) * N", "cast(x, i8) + N"],
 )
-def test_an_extent_is_no_number(value: str):
+def test_an_extent_is_no_literal(value: str):
     with pytest.raises(IrcError, match="N is known when the program is called|found the extent N|literal N|extent N"):
         parse(f"dim N in 1..8\nfunc f(x: f32[N]) -> f32[N] {{ return {value} }}", "<test>")
+
+
+def test_an_extent_is_a_number_that_arrays_meet():
+    text = "dim N in 1..8\nfunc f(x: f32[N]) -> (f32[N], i64[2], f32[]) { return where(x > N, x, x / N), full([2], N, i64), mean(x) }"
+    found = irc.compile(text, target="sim")(np.arange(4, dtype=np.float32))
+    for value, wanted in zip(found, ([0, 0.25, 0.5, 0.75], [4, 4], 1.5), strict=True):
+        assert np.array_equal(value, np.asarray(wanted, value.dtype))
 
 
 def test_messages_have_the_names_of_extents():

@@ -54,6 +54,7 @@ CONSTANT: tuple[type[Operation], ...] = (
     nd.CheckIndicesOp,
     nd.AscendingOp,
     nd.ConstantOp,
+    nd.ExtentOp,
     nd.IotaOp,
     nd.RandomOp,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from irc.autodiff.gradients.scans import products_after, products_before
-from irc.decomposition.norms import mean_of
+from irc.decomposition.norms import degrees_of, mean_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.terms import Gradient, Term, deferred_cast, wide
+from irc.dialects.nd.terms import Gradient, Term, count_of, deferred_cast, wide
 from irc.ir.dtypes import accumulator
 
 
@@ -26,16 +26,16 @@ def _count(op: nd.ReduceOp) -> int:
 
 
 def mean(op: nd.MeanOp, g: Term) -> list[Term | None]:
-    return [_over(op, wide(g) / float(_count(op)))]
+    g = wide(g)
+    return [_over(op, g / count_of(Term(op.x, g.at), ints(op.axes), g.shape, g.element))]
 
 
 def var(op: nd.VarOp, g: Term) -> list[Term | None]:
     """2 * (x - mean(x)) / (count - correction)."""
     x = deferred_cast(Term(op.x, g.at), accumulator(element_of(op.result)))
     axes = ints(op.axes)
-    degrees = float(max(_count(op) - integer(op.correction), 0))
-    deviation = x - mean_of(x, axes).over(x.shape, axes)
-    return [deviation * _over(op, wide(g) * 2 / degrees)]
+    deviation, g = x - mean_of(x, axes).over(x.shape, axes), wide(g)
+    return [deviation * _over(op, g * 2 / degrees_of(x, axes, integer(op.correction), g.shape))]
 
 
 def extreme(op: nd.MaxOp | nd.MinOp, g: Term) -> list[Term | None]:

@@ -36,6 +36,7 @@ from irc.dialects.nd.composed import (
 from irc.dialects.nd.convolution import ConvOp
 from irc.dialects.nd.creation import (
     ConstantOp,
+    ExtentOp,
     IotaOp,
     RandomNormalOp,
     RandomOp,
@@ -131,6 +132,7 @@ Nd = Dialect(
         GroupedMatmulOp,
         ConvOp,
         ConstantOp,
+        ExtentOp,
         IotaOp,
         RandomNormalOp,
         RandomUniformOp,
@@ -197,6 +199,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "GroupedMatmulOp",
     "IndexMapOp",
     "IndexedOp",
+    "ExtentOp",
     "IotaOp",
     "LayerNormOp",
     "LogSoftmaxOp",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
@@ -24,6 +24,7 @@ from irc.dialects.nd.base import (
     check_axis,
     check_element,
     check_result_type,
+    element_of,
     int_prop,
     integer,
     normalized,
@@ -115,6 +116,25 @@ class IotaOp(MadeOp):
     def check(self) -> None:
         check_axis(self, integer(self.axis), len(shape_of(self.result)))
         check_element(self, self.result, NUMBER)
+
+
+@irdl_op_definition
+class ExtentOp(MadeOp):
+    """Each element is what an extent is in a call, where the number is one that stands for it (`irc.dims`):
+    `nd.extent {extent = 65672 : index} : tensor<4xi64>`."""
+
+    name = "nd.extent"
+    result = result_def(TensorType)
+    extent = prop_def(IntegerAttr.constr(type=IndexType()))
+
+    def __init__(self, extent: int, shape: Sequence[int], *, location: Location | None = None):
+        self.setup([], [tensor(shape, i64)], {"extent": IntegerAttr(extent, IndexType())}, location)
+
+    def check(self) -> None:
+        if self.extent.value.data < 0:
+            raise self.fail(f"expects an extent, found {self.extent.value.data}")
+        if (found := element_of(self.result).name) != "i64":
+            raise self.fail(f"expects a result of i64, found {found}")
 
 
 class RandomOp(NdOp, ABC):

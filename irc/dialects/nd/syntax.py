@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float64Type,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -74,7 +75,7 @@ def _print_value(attribute: Attribute, printer: Printer) -> None:
 
 
 def _parse_value(parser: Parser) -> Attribute:
-    """A property's value, in the short spelling: `[1, 0]`, `3`, `1.0`, `true`, `"f32"`."""
+    """A property's value, in the short spelling: `[1, 0]`, `3`, `3 : index`, `1.0`, `true`, `"f32"`."""
     if parser.parse_optional_punctuation("["):
         return DenseArrayBase.from_list(i64, _parse_ints_after_bracket(parser))
     if (text := parser.parse_optional_str_literal()) is not None:
@@ -85,6 +86,9 @@ def _parse_value(parser: Parser) -> Attribute:
             return parser.parse_attribute()
         case bool():
             return IntegerAttr(int(number), i1)
+        case int() if parser.parse_optional_punctuation(":"):
+            parser.parse_keyword("index")
+            return IntegerAttr(_in_i64(parser, number), IndexType())
         case int():
             return IntegerAttr(_in_i64(parser, number), i64)
         case float():

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.nd.base import element_of, shape_of, tensor
-from irc.dialects.nd.creation import ConstantOp, IotaOp
+from irc.dialects.nd.creation import ConstantOp, ExtentOp, IotaOp
 from irc.dialects.nd.declared import defer
 from irc.dialects.nd.elementwise import OPS, CastOp
 from irc.dialects.nd.reduce import CumprodOp, CumsumOp, MaxOp, SumOp
 from irc.dialects.nd.shape import BroadcastOp, FlipOp, PadOp, PermuteOp, ReshapeOp, SliceOp
 from irc.ir.dtypes import Element, accumulator
+from irc.ir.extents import dims_of
 from irc.ir.rewriting import Inserter
+from irc.support.extents import varying
 
 Number: TypeAlias = int | float
 Decomposition: TypeAlias = "Callable[[Any, Inserter], Term]"
@@ -239,6 +242,15 @@ def splat(at: Inserter, value: Number, shape: Sequence[int], element: Element) -
 def iota(at: Inserter, shape: Sequence[int], axis: int, element: Element) -> Term:
     """The index along `axis`."""
     return Term(at.value(IotaOp(tensor(shape, element), axis)), at)
+
+
+def count_of(x: Term, axes: Sequence[int], shape: Sequence[int], element: Element) -> Term | float:
+    """How many elements `x` has along axes, to calculate with; an array of a shape and an element type where that is
+    known when the program is called."""
+    count = prod(x.shape[axis] for axis in axes)
+    if not varying(count, dims_of(x.value.owner)):
+        return float(count)
+    return Term(x.at.value(ExtentOp(count, shape)), x.at).cast(element)
 
 
 def widened(value: SSAValue, at: Inserter) -> Term:

@@ -27,6 +27,11 @@ def _iota(op: nd.IotaOp, args: Sequence[Array], precision: Precision) -> Array:
     return np.broadcast_to(indices.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape)
 
 
+@meaning(nd.ExtentOp)
+def _extent(op: nd.ExtentOp, args: Sequence[Array], precision: Precision) -> Array:
+    return np.full(shape_of(op.result), op.extent.value.data, np.int64)
+
+
 @meaning(nd.RandomNormalOp, nd.RandomUniformOp)
 def _random(op: nd.RandomNormalOp | nd.RandomUniformOp, args: Sequence[Array], precision: Precision) -> Array:
     shape, double = shape_of(op.result), element_of(op.result.type).size == 8

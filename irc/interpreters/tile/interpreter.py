@@ -507,6 +507,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.StoreOp: _store,
     tile.StoreWaitOp: lambda m, op: [],
     tile.MapOp: _map,
+    tile.ExtentOp: lambda m, op: [op.extent.value.data],
     tile.IotaOp: _iota,
     tile.SplatOp: lambda m, op: [_full(m.values[op.value], op.result.type)],
     tile.SliceOp: _slice,

@@ -25,8 +25,10 @@ def ones(args: Arguments) -> Value:
 
 @builtin("full(shape, value, type)")
 def full(args: Arguments) -> Value:
-    element = args.element("type")
-    return args.builder.splat(args.literal("value", element), args.shape("shape"), element, args.place)
+    element, value = args.element("type"), args.value("value")
+    if isinstance(value, Number):
+        return args.builder.literal(value, args.shape("shape"), element, args.place)
+    raise args.wrong("value", "a number")
 
 
 @builtin("array(values, type)")

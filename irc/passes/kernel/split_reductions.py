@@ -21,7 +21,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from irc.analysis.block_sums import block_sum
 from irc.analysis.cascades import cascade_in
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import is_position, is_reduction, is_splittable, reduced_axes, shape_of
+from irc.analysis.op_classes import has_parts, is_position, is_reduction, is_splittable, reduced_axes, shape_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
@@ -100,7 +100,7 @@ def _product_stage(parts: int, columns_last: bool, op: Operation, insert: Callab
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
     """Reductions of an epilogue: M and N are cut into the tiles of the product."""
     blocks = block_sum(kernel)
-    reductions = [op for op in kernel.block.ops if is_splittable(op) and op is not blocks]
+    reductions = [op for op in kernel.block.ops if is_splittable(op) and has_parts(op) and op is not blocks]
     if not reductions:
         return {}
     tile = None if kernel.config is None else kernel.config.tile
@@ -138,6 +138,8 @@ def _cut(kernel: FusedOp) -> Cut | None:
     cores = kernel.cores()
     if other := next((op for op in cores if not is_reduction(op)), None):
         raise IrcError(f"{other.name} cannot be split, its config asks for {parts} parts", other.location)
+    if not all(map(has_parts, cores)):
+        return None
     shape, axes = shape_of(cores[0].operands[0]), reduced_axes(cores[0])
     sides = alike_axes(shape, axes)
     extents = [prod(shape[axis] for axis in side) for side in sides]

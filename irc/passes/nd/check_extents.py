@@ -26,9 +26,8 @@ _HINT = "give it a size: -D on the command line, dims= in Python"
 class CheckExtentsPass(Pass):
     """Refuse what needs the value of an extent that is known when the program is called.
 
-    Along such an extent points of ops have nothing to do with each other, and are read at the same place: it is not
-    reduced, scanned, sliced, padded or gathered from. What follows from its value (the 1 / n of a mean) is no number
-    that a kernel could hold. Other extents are left alone.
+    Along such an extent points of ops have nothing to do with each other, or are reduced, and are read at the same
+    place: it is not scanned, sliced, padded or gathered from. Other extents are left alone.
     """
 
     name: ClassVar[str] = "check-extents"
@@ -60,8 +59,8 @@ class _Check:
             return
         iteration = iteration_of(op)
         for dim in iteration.dims:
-            if self._varies(dim.extent) and dim.kind is not Kind.PARALLEL:
-                raise self._fail(op, dim.extent, "cannot be reduced or walked over")
+            if self._varies(dim.extent) and dim.kind not in (Kind.PARALLEL, Kind.REDUCE):
+                raise self._fail(op, dim.extent, "cannot be walked over")
         for operand, access in zip(op.operands, iteration.inputs, strict=False):
             if isinstance(operand.type, TensorType):
                 self._access(op, iteration, access.map, operand.type.get_shape())

@@ -16,6 +16,7 @@ from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.ir.discardable import INTERPRETED
+from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
 from irc.ir.targets import target_of
@@ -150,7 +151,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
             operand.is_stored = True
     op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = location
-    program = Program(op, trace, domains)
+    program = Program(op, trace, domains, dims_of(fused))
     config = Config.of(fused.config)
     plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
     plans = _traced_again(program, plans, config)

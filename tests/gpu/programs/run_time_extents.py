@@ -97,6 +97,97 @@ dim M in 1..4096, N in 1..512 multiple 8, K = 64
 func f(x: bf16[M, K], y: bf16[N, K]) -> (bf16[M, K], bf16[N]) {
     return softmax(x), sum(y, axis=1)
 }""",
+    "rows": """
+dim M = 9, N in 1..5000
+func f(x: f32[M, N], g: f32[N]) -> (f32[M, N], f32[M]) {
+    return softmax(x) * g, max(x, axis=1)
+}""",
+    "rows of bf16": """
+dim M = 9, N in 1..5000
+func f(x: bf16[M, N], y: bf16[M, N]) -> bf16[M, N] {
+    return softmax(x + y)
+}""",
+    "aligned rows": """
+dim M = 9, N in 1..5000 multiple 8
+func f(x: bf16[M, N]) -> (bf16[M, N], i64[M]) {
+    return layer_norm(x), argmax(x, axis=1)
+}""",
+    "long means": """
+dim M = 3, N in 1..100000
+func f(x: f32[M, N]) -> (f32[M], f32[M]) {
+    return mean(x, axis=1), var(x, axis=1)
+}""",
+    "columns": """
+dim N in 1..5000, D = 96
+func f(x: bf16[N, D]) -> (f32[D], f32[]) {
+    return sum(cast(x, f32), axis=0), mean(cast(x, f32))
+}""",
+    "middle": """
+dim B in 1..64, N in 1..600, D = 33
+func f(x: f32[B, N, D]) -> f32[B, D] {
+    return sum(x, axis=1)
+}""",
+    "turned": """
+dim M in 1..600, N in 1..600
+func f(x: f32[M, N]) -> f32[N, M] {
+    return permute(exp(x), [1, 0])
+}""",
+    "turned bf16": """
+dim M in 1..600, N in 1..600 multiple 8
+func f(x: bf16[M, N], y: bf16[N, M]) -> bf16[N, M] {
+    return permute(x, [1, 0]) + y
+}""",
+    "weights' gradient": """
+dim N in 1..5000, D = 64, E = 128
+func f(x: bf16[N, D], y: bf16[N, E]) -> bf16[D, E] {
+    return permute(x, [1, 0]) @ y
+}""",
+    "depth": """
+dim K in 1..5000 multiple 8, M = 64, N = 128
+func f(x: bf16[M, K], y: bf16[K, N], b: bf16[N]) -> bf16[M, N] {
+    return relu(x @ y + b)
+}""",
+    "any depth": """
+dim K in 1..5000, M = 24, N = 40
+func f(x: bf16[M, K], y: bf16[K, N]) -> bf16[M, N] {
+    return x @ y
+}""",
+    "wide product": """
+dim N in 1..5000 multiple 8, M = 64, K = 128
+func f(x: bf16[M, K], y: bf16[K, N]) -> bf16[M, N] {
+    return x @ y
+}""",
+    "any product": """
+dim M in 1..600, N in 1..600, K in 1..600
+func f(x: bf16[M, K], y: bf16[N, K]) -> f32[M, N] {
+    return cast(x @ permute(y, [1, 0]), f32)
+}""",
+    "f32 depth": """
+dim K in 1..2000 multiple 4, M = 32, N = 32
+func f(x: f32[M, K], y: f32[K, N]) -> f32[M, N] {
+    return x @ y
+}""",
+    "sequences": """
+dim B in 1..64, S in 1..1024, H = 2, D = 64
+func f(x: bf16[B, S, 3 * H * D]) -> bf16[B, S, H * D] {
+    t = permute(reshape(x, [B, S, 3, H, D]), [2, 0, 3, 1, 4])
+    return reshape(permute(attention(t[0], t[1], t[2], causal=true), [0, 2, 1, 3]), [B, S, H * D])
+}""",
+    "cross attention": """
+dim N in 1..3000, M in 1..3000, D = 64
+func f(q: bf16[2, M, D], k: bf16[2, N, D], v: bf16[2, N, D]) -> bf16[2, M, D] {
+    return softmax(q @ permute(k, [0, 2, 1])) @ v
+}""",
+    "sequence block": """
+dim B in 1..64, S in 1..512, D = 64, V = 100
+func f(table: bf16[V, D], ids: i32[B, S], w: bf16[D, 3 * D], p: bf16[D, V]) -> (bf16[B, S, V], bf16[B, D]) {
+    x = take(table, ids)
+    h = rms_norm(x) @ w
+    t = permute(reshape(h, [B, S, 3, 1, D]), [2, 0, 3, 1, 4])
+    y = x + reshape(attention(t[0], t[1], t[2], causal=true), [B, S, D])
+    logits = y @ p
+    return logits, mean(y, axis=1)
+}""",
     "convolution": """
 dim N in 1..64, H = 6, W = 6, C = 16
 func f(x: bf16[N, H, W, C], w: bf16[3, 3, C, C], b: bf16[C]) -> bf16[N, H, W, C] {

@@ -497,6 +497,14 @@ func.func @invalid() {
 
 // -----
 
+func.func @extent_type() {
+  // expected-error @below {{nd.extent expects a result of i64, found f32}}
+  %r = nd.extent {extent = 521 : index} : tensor<3xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%s: tensor<i64>) {
   // expected-error @below {{nd.random_normal expects float elements, found tensor<3xi32>}}
   %r = nd.random_normal %s : tensor<i64> -> tensor<3xi32>

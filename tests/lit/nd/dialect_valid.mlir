@@ -195,6 +195,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
 
   // made
 
+  // CHECK: %extent = nd.extent {extent = 521 : index} : tensor<2xi64>
+  %extent = nd.extent {extent = 521 : index} : tensor<2xi64>
   // CHECK: %splat = nd.constant 1.5 : tensor<65536x65536xbf16>
   %splat = nd.constant 1.5 : tensor<65536x65536xbf16>
   // CHECK: %inf = nd.constant -inf : tensor<2xf32>
