@@ -6,10 +6,13 @@ from pathlib import Path
 
 import lit.formats
 
+sys.path.insert(0, str(Path(__file__).parent))
+from served import serve
+
 config.name = "irc"  # noqa: F821  (lit defines `config`)
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".irc", ".test"]  # noqa: F821
-config.excludes = ["lit.cfg.py"]  # noqa: F821
+config.excludes = ["lit.cfg.py", "served.py"]  # noqa: F821
 config.test_source_root = str(Path(__file__).parent)  # noqa: F821
 config.test_exec_root = str(Path(__file__).parents[2] / "build" / "lit")  # noqa: F821
 
@@ -25,3 +28,9 @@ for name in ("HOME", "XDG_CACHE_HOME", "TMPDIR", "LANG", "PYTHONPATH"):
 
 examples = Path(__file__).parents[2] / "examples"
 config.substitutions.append(("%examples", str(examples)))  # noqa: F821
+
+# Tests of what the commands do, in `tools`, run the commands themselves.
+config.commands = config.environment["PATH"]  # noqa: F821
+if hasattr(os, "fork"):
+    served = serve(dict(config.environment))  # noqa: F821
+    config.environment["PATH"] = os.pathsep.join([served, config.commands])  # noqa: F821
