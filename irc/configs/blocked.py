@@ -16,10 +16,10 @@ from irc.support.integers import ceil_div, power_of_two
 MAX_STAGES = 4
 
 RESIDENT_WARPS = 16
-"""Of an SM, that wait for their operands in turn, where K is cut to have as many."""
+"""Of an SM, that wait for their operands in turn: K is cut to have as many, where the config sets no `occupancy`."""
 
 SHORTEST_PART = 256
-"""Elements along K."""
+"""Elements along K, where the config sets no `split`."""
 
 GROUP = 8
 """Rows of tiles that are walked together, so that the columns of the right operand stay in the L2 cache."""
@@ -74,7 +74,7 @@ def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruc
 
     def rank(shape: _Shape) -> tuple[bool, float, int]:
         differs = not sizes.agrees({"m": shape.rows, "n": _columns(product, shape)})
-        return differs, _cost(product, machine, shape), -shape.rows * shape.columns
+        return differs, _cost(product, machine, given, shape), -shape.rows * shape.columns
 
     for shape in sorted(shapes, key=rank):
         yield _blocked(product, machine, given, instruction, shape)
@@ -96,7 +96,7 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
     if instruction == "mma" and can_use_mma(product, machine):
         warps = next((w for w in (8, 4, 2, 1) if w <= warps and can_split_mma(product, machine, tile, w)), warps)
-    parts = 1 if given.tile else _parts(product, machine, tile["m"], tile["n"])
+    parts = 1 if given.tile else _parts(product, machine, given, tile["m"], tile["n"])
     return ConfigAttr.of(
         tile=tile,
         stages=_blocked_stages(product, machine, tile) if instruction == "mma" else 1,
@@ -135,21 +135,22 @@ def mma_stage_buffers(product: Product, tile: TileSizes) -> list[int]:
     return [tile["m"] * size * tile["k"], product.count * tile["n"] * size * tile["k"]]
 
 
-def _cost(product: Product, machine: Target, shape: _Shape) -> float:
+def _cost(product: Product, machine: Target, given: ConfigAttr, shape: _Shape) -> float:
     """Waves of blocks over the SMs, times the work of a tile, over its rate; parts of K fill the last one."""
     columns = shape.columns // power_of_two(product.count)
     tiles = _tiles(product, shape.rows, columns)
-    is_cut = _parts(product, machine, shape.rows, columns) > 1
+    is_cut = _parts(product, machine, given, shape.rows, columns) > 1
     waves = tiles / machine.sms if is_cut else ceil_div(tiles, machine.sms)
     return waves * shape.rows * shape.columns / shape.rate
 
 
-def _parts(product: Product, machine: Target, rows: int, columns: int) -> int:
-    """Parts of K with which tiles fill the SMs."""
+def _parts(product: Product, machine: Target, given: ConfigAttr, rows: int, columns: int) -> int:
+    """Parts of K: those that are given, or with which tiles fill the SMs."""
+    if given.split is not None:
+        return given.split
     tile = TileSizes(m=rows, n=columns, k=1)
-    warps = _blocked_warps(tile, is_wide=product.result.size > 4)
-    blocks = machine.sms * RESIDENT_WARPS // warps
-    return parts_to_fill(product, _tiles(product, rows, columns), blocks, SHORTEST_PART)
+    resident = given.occupancy or RESIDENT_WARPS // _blocked_warps(tile, is_wide=product.result.size > 4)
+    return parts_to_fill(product, _tiles(product, rows, columns), machine.sms * resident, SHORTEST_PART)
 
 
 def _tiles(product: Product, rows: int, columns: int) -> int:

@@ -37,13 +37,14 @@ TURN_ROWS = 192
 the products of the others. Two do so without turns, and steps that a mask may be applied to run best in order."""
 
 MORE_ROWS, MORE_ROWS_MASKED = 1.17, 1.05
-"""The speed of a block of the most rows for each of its rows, of one of the fewest: on an H200, at 64 columns."""
+"""The speed of a block of the most rows for each of its rows, of one of the fewest, where the config sets no `m`: on an
+H200, at 64 columns."""
 
 STEPS = (128, 96, 80, 64, 48, 32, 16)
 """Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
 
 LONG = 32
-"""Columns of a step from which on its products are worth the waits between them."""
+"""Columns of a step from which on its products are worth the waits between them, where the config sets no `k`."""
 
 SUM_BYTES = 4
 """Of an element of what a step adds to sums, which is in f32."""
@@ -228,7 +229,7 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     do where each step has several scores, too, and only one step fits: its operands stay until its last product, and
     nothing is loaded meanwhile."""
     asked = (given.tile or {}).get("m")
-    rows = [asked] if asked else dict.fromkeys([_rows(problem, machine), WGMMA_ROWS])
+    rows = [asked] if asked else dict.fromkeys([_rows(problem, machine, given), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
     if not problem.summed:
         yield from _side_by_side(problem, machine, given)
@@ -250,7 +251,8 @@ def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -
         shapes = [(3, 64)] if is_short and problem.is_masked else []
         shapes += [(2, 128)] if is_short or problem.is_masked else []
     stages = given.stages or MAX_STAGES
-    for blocks, step in shapes if given.occupancy is None else []:
+    asked = (given.tile or {}).get("k")
+    for blocks, step in shapes if given.occupancy is None and asked is None else []:
         is_held = problem.registers(step) <= problem.allowed_registers(WGMMA_ROWS, machine, blocks)
         if is_held and problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
             yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
@@ -258,8 +260,8 @@ def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -
 
 def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
-    allowed = problem.allowed_registers(rows, machine)
-    steps = [step for step in STEPS if problem.registers(step) <= allowed]
+    allowed, asked = problem.allowed_registers(rows, machine), (given.tile or {}).get("k")
+    steps = [asked] if asked else [step for step in STEPS if problem.registers(step) <= allowed]
     steps = [step for step in steps if problem.is_divided(rows, step)]
     for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
         if problem.taken(rows, step, stages) <= machine.shared_memory:
@@ -281,11 +283,12 @@ def _config(problem: CascadeProblem, rows: int, step: int, stages: int, schedule
     )
 
 
-def _rows(problem: CascadeProblem, machine: Target) -> int:
-    """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps."""
+def _rows(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> int:
+    """The rows of blocks that take the least time for all rows, of those whose registers hold the longest steps, or
+    those that are given."""
     if problem.rows <= WGMMA_ROWS:
         return WGMMA_ROWS
-    need = problem.registers(STEPS[0])
+    need = problem.registers((given.tile or {}).get("k", STEPS[0]))
     held = [rows for rows in ROWS if need <= problem.allowed_registers(rows, machine)] or [min(ROWS)]
     more = MORE_ROWS_MASKED if problem.is_masked else MORE_ROWS
     return min(held, key=lambda rows: rows * ceil_div(problem.rows, rows) / (more if rows > min(ROWS) else 1))

@@ -32,10 +32,10 @@ ELEMENTS = 16
 WARPS = 4
 
 RESIDENT_WARPS = 32
-"""Of an SM, whose loads are on the way at once."""
+"""Of an SM, whose loads are on the way at once, where the config sets no `occupancy`."""
 
 SHORTEST_PART = 128
-"""Elements along K of the shortest part of a long sum."""
+"""Elements along K of the shortest part of a long sum, where the config sets no `split`."""
 
 
 def pays(product: Product, machine: Target) -> bool:
@@ -62,7 +62,7 @@ def choose_direct(product: Product, machine: Target, given: ConfigAttr) -> Itera
     inner = "n" if product.rhs_along == "n" else product.stored_along
     across, along, parts = *_lines(product, inner), 1
     if given.tile is None:
-        parts = _parts(product, machine, across, along)
+        parts = given.split or _parts(product, machine, given, across, along)
     if parts == 1:
         inner = product.stored_along
         across, along = _lines(product, inner)
@@ -107,7 +107,8 @@ def _least(product: Product, side: str) -> int:
     return power_of_two(product.row) if side == "n" else 1
 
 
-def _parts(product: Product, machine: Target, across: int, along: int) -> int:
+def _parts(product: Product, machine: Target, given: ConfigAttr, across: int, along: int) -> int:
     """Parts of K with which tiles fill the SMs."""
     tiles = ceil_div(product.m * product.batch * product.n, across * along)
-    return parts_to_fill(product, tiles, machine.sms * RESIDENT_WARPS // _warps(across * along), SHORTEST_PART)
+    resident = given.occupancy or RESIDENT_WARPS // _warps(across * along)
+    return parts_to_fill(product, tiles, machine.sms * resident, SHORTEST_PART)

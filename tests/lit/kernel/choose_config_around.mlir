@@ -56,3 +56,35 @@ func.func @around_rows_of_a_reduction(%x: tensor<4096x1024xf32>) -> tensor<4096x
   }
   func.return %r : tensor<4096xf32>
 }
+
+// Short steps leave registers for a third warp group.
+// CHECK:      @around_steps cascade config<tile = {m = 192, k = 32}, stages = 2, warps = 12, {{.*}}instruction = "wgmma", turns = true>
+func.func @around_steps(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+  %r = kernel.fused @around_steps cascade config<tile = {k = 32}> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
+    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
+    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
+    kernel.yield %e : tensor<4096x128xf32>
+  }
+  func.return %r : tensor<4096x128xf32>
+}
+
+// The parts that are given fill the SMs with the largest tiles.
+// CHECK:      @around_parts matmul config<tile = {m = 128, n = 128, k = 16}, {{.*}}split = 8, {{.*}}instruction = "fma">
+func.func @around_parts(%x: tensor<512x8192xf32>, %w: tensor<8192x512xf32>) -> tensor<512x512xf32> {
+  %r = kernel.fused @around_parts matmul config<split = 8, instruction = "fma"> (%a = %x : tensor<512x8192xf32>, %b = %w : tensor<8192x512xf32>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x8192xf32>, tensor<8192x512xf32>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// Parts of K are as many as fill the blocks that an SM is to have room for.
+// CHECK:      @around_blocks matmul config<{{.*}}split = 32, occupancy = 2, {{.*}}instruction = "mma">
+func.func @around_blocks(%x: tensor<32x57x61x64xbf16>, %g: tensor<32x57x61x64xbf16>) -> tensor<64x3x3x64xf32> {
+  %fused = kernel.fused @around_blocks matmul config<occupancy = 2> (%x_1 = %x : tensor<32x57x61x64xbf16>, %g_1 = %g : tensor<32x57x61x64xbf16>) -> tensor<64x3x3x64xf32> {
+    %conv = nd.conv %x_1, %g_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [3, 0, 1, 2], kernel_axes = [3, 0, 1, 2], result_axes = [3, 0, 1, 2]} : tensor<32x57x61x64xbf16> -> tensor<64x3x3x64xf32>
+    kernel.yield %conv : tensor<64x3x3x64xf32>
+  }
+  func.return %fused : tensor<64x3x3x64xf32>
+}
