@@ -33,7 +33,7 @@ GRADIENTS = {
 }
 
 
-@long(6)
+@long(24)
 @pytest.mark.parametrize(
     "text", [*SUITE.values(), *GRADIENTS.values()], ids=[*SUITE, *(f"grad {n}" for n in GRADIENTS)]
 )
@@ -67,6 +67,7 @@ def test_no_conflicts(head: int, causal: bool) -> None:
     assert {name: kernel.conflicts for name, kernel in found.items()} == dict.fromkeys(found, 0)
 
 
+@long(2)
 @pytest.mark.parametrize("name", ["causal 1x16x16384x128 bf16", "gradients causal 1x16x16384x128 bf16"])
 def test_long_rows_take_no_memory_but_their_arrays(name: str) -> None:
     """No array of scores: of 65536 tokens those of one head alone have 8 GB."""

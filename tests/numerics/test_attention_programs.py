@@ -100,7 +100,7 @@ def _error(program: Attention, target: str, folder: Path) -> float:
     return np.abs(np.asarray(result).astype(np.float64) - expected).max() / np.abs(expected).max()
 
 
-@long(6)
+@long(30)
 @pytest.mark.parametrize("program", [*FORMS, *UNEQUAL, *BOUNDED], ids=_name)
 def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2
@@ -149,14 +149,14 @@ PINGPONG = [
 """Consumers that take turns in tiles of which each has its own number of blocks of keys."""
 
 
-@long(3)
+@long(12)
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize("program", [*PERSISTENT, *PINGPONG], ids=_name)
 def test_blocks_that_take_several_tiles(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("program", PINGPONG, ids=_name)
 def test_turns_skip_the_stages_of_the_others(program: Attention) -> None:
     """The interpreter keeps every stage that was filled: a consumer that skips a wrong number multiplies others'."""
@@ -170,7 +170,7 @@ PLAIN = Attention('instruction = "wgmma", stages = 2', 128, 128, 128, 16384, 163
 CAUSAL_PLAIN = dataclasses.replace(PLAIN, causal=True)
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize(
     "program",
     [

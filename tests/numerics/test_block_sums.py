@@ -48,7 +48,7 @@ def scaled(element: str, block: int, columns: int = 32) -> str:
     """
 
 
-@long(3)
+@long(9)
 @pytest.mark.parametrize("columns", [1, 32])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_adds_up_scaled_blocks(form: str, columns: int) -> None:

@@ -117,7 +117,7 @@ def compiled(text: str, target: str) -> irc.Executable:
     return irc.compile(text, target=target, arch="sm_90a") if target == "sim" else irc.compile(text, target=target)
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("name", MASKS)
 @pytest.mark.parametrize("target", ["interpret", "cpu", "sim"])
 def test_forward(name: str, target: str) -> None:
@@ -127,7 +127,7 @@ def test_forward(name: str, target: str) -> None:
     assert_near(found, weights(q, k, seen) @ v.astype(np.float64))
 
 
-@long(2)
+@long(8)
 @pytest.mark.parametrize("name", MASKS)
 @pytest.mark.parametrize("target", ["interpret", "sim"])
 def test_gradients(name: str, target: str) -> None:

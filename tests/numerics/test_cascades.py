@@ -72,7 +72,7 @@ def test_unequal_heads(shape: tuple[int, ...], arch: str) -> None:
     check_kernels(text, arch=arch)
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("rows", [32, 100, 192])
 def test_shared_keys(rows: int, causal: bool) -> None:
@@ -94,6 +94,7 @@ def test_scores(scores: str) -> None:
     check_kernels(text)
 
 
+@long(3)
 @pytest.mark.parametrize(
     ("shape", "causal"),
     [((2, 8, 4, 1, 2048, 64, 64), False), ((3, 1, 1, 70, 1280, 64, 32), False), ((2, 8, 4, 40, 1024, 64, 64), True)],
@@ -173,7 +174,7 @@ func f(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> (bf16[B, H, S, D]
 """
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(("s", "k"), [(128, 4), (100, 2)])
 def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
@@ -227,7 +228,7 @@ def anchors(text: str, arch: str = "sm_90a") -> list[str]:
     return [op.kind.value for op in module.walk() if isinstance(op, FusedOp)]
 
 
-@long(2)
+@long(6)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("shape", "cascades"),
@@ -262,7 +263,7 @@ func f(q: bf16[B, H, S, D], k: bf16[B, K, T, D], v: bf16[B, K, T, D], m: {bias},
 """
 
 
-@long(4)
+@long(12)
 @pytest.mark.parametrize(
     ("bias", "options"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from numerics.drawn_convolutions import convolution, gradients
 from numerics.drawn_programs import draw_program
 from numerics.harness import check_kernels
@@ -15,6 +15,7 @@ from irc.driver.lowering import lower
 from irc.driver.program import parse
 
 
+@long(3)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(24))
 def test_drawn_convolutions(seed: int) -> None:
@@ -27,6 +28,7 @@ def test_drawn_convolutions_before_warp_groups(seed: int) -> None:
     check_kernels(draw_program(convolution, seed), seed, "sm_80")
 
 
+@long(2)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(8, 2000))
 def test_gradients_of_drawn_convolutions(seed: int) -> None:
@@ -74,6 +76,7 @@ COLUMNS = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", None])
 def test_windows_that_do_not_meet_are_columns_of_a_product(name: str, arch: str | None) -> None:

@@ -30,7 +30,7 @@ WITHOUT = ("values of f8", "f64 rounded to f16")
 """What has no loops so far."""
 
 
-@long(32)
+@long(64)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs(program: Program) -> None:
     module = isolate(parse(program.text, program.name))
@@ -44,7 +44,7 @@ def test_programs(program: Program) -> None:
         assert not (wrong := difference(program, a, b, spec.element)), f"result {spec.name}: {wrong}"
 
 
-@long(8)
+@long(16)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs_have_loops(program: Program) -> None:
     """All but those with what the list says."""
@@ -65,7 +65,7 @@ def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[st
     assert main([str(EXAMPLES / f"{name}.irc"), "--target", "cpu", "--check", *defines]) == 0, capsys.readouterr().err
 
 
-@long(3)
+@long(6)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(6, 3000))
@@ -75,7 +75,7 @@ def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:
     check_kernels(text, seed, None)
 
 
-@long(2)
+@long(6)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(20, 3000))
 @pytest.mark.parametrize("draw", [forward_program, gradient_program], ids=lambda draw: draw.__name__)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics.harness import check_kernels
@@ -89,6 +89,7 @@ CASES = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", CASES)
 def test_depthwise(name: str) -> None:
     check_kernels(CASES[name].text())
@@ -142,7 +143,7 @@ def drawn(draw: st.DrawFn) -> Depthwise:
     )
 
 
-@examples(60, one_in=3)
+@examples(60, one_in=9)
 @given(drawn())
 def test_drawn_depthwise(case: Depthwise) -> None:
     check_kernels(case.text())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from numerics.drawn_programs import Drawn, draw_program, permute, product, reduction, scan
 from numerics.harness import check_kernels
 
@@ -14,6 +14,7 @@ from irc.driver.program import parse
 pytestmark = pytest.mark.fuzz
 
 
+@long(3)
 @pytest.mark.parametrize("family", [permute, reduction, scan, product], ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(12))
 def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:

@@ -19,14 +19,14 @@ from irc.ir.parser import parse_ir
 from irc.support.diagnostics import IrcError
 
 
-@long(2)
+@long(6)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(24, first=7000))
 def test_a_drawn_program(seed: int, tmp_path: Path) -> None:
     _compare(draw_program(seed), tmp_path)
 
 
-@long(2)
+@long(4)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(24, first=7500))
 def test_loops_whose_bounds_depend_on_the_tile(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ func f(q: bf16[B, H, S, D], k: bf16[B, H, T, D], v: bf16[B, H, T, D], g: bf16[B,
 """
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("seen", ["columns <= rows", "columns < rows + 4096"])
 @pytest.mark.parametrize("weights", ["e / l", "e * (1.0 / l)"])
 @pytest.mark.parametrize(("s", "t"), [(128, 192), (200, 136)])
@@ -59,7 +59,7 @@ def test_forward(s: int, t: int, weights: str, seen: str) -> None:
     check_kernels(text)
 
 
-@long(2)
+@long(8)
 @pytest.mark.parametrize("causal", ["false", "true"])
 @pytest.mark.parametrize("kept", ["maximum(signed, 0.0)", "where(signed > 0.0, signed, 0.0)"])
 @pytest.mark.parametrize(("s", "t"), [(128, 192), (200, 136)])

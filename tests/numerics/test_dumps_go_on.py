@@ -1,7 +1,7 @@
 """What a pass printed goes on, by each command, to the kernels and the results of the whole pipeline.
 
-A run takes some of the passes of some examples, drawn by a seed, and simulates behind one of each example; a sweep
-(IRC_SWEEP=all) takes all.
+A run draws some passes of some examples by a seed, and simulates behind one of each example; a sweep (IRC_SWEEP=all)
+takes all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawing import ALL as MANY
-from drawing import SWEEP
+from drawing import SWEEP, some
 from example_sizes import DIMS, EXAMPLES
 
 from irc.driver.pipelines import ALL
@@ -20,7 +20,8 @@ from irc_tools import compile as irc_compile
 from irc_tools import opt as irc_opt
 from irc_tools import run as irc_run
 
-DRAWN = 60 if MANY else 20
+DRAWN = 60
+"""Dumps."""
 
 SHARED = ("attention", "train_mlp")
 """Examples of several functions that launch equal kernels: in a dump of all, the name is that of the first one."""
@@ -28,7 +29,8 @@ SHARED = ("attention", "train_mlp")
 
 def points() -> dict[str, list[int]]:
     """For each example the numbers of the passes behind which its dumps go on; behind the last there is nothing."""
-    every = [(name, number) for name in DIMS for number in range(1, len(ALL))]
+    names = DIMS if SWEEP or MANY else some([name for name in DIMS if name not in SHARED], 4)
+    every = [(name, number) for name in names for number in range(1, len(ALL))]
     chosen = every if SWEEP else random.Random(13).sample(every, DRAWN)
     return {name: sorted(number for other, number in chosen if other == name) for name, _ in sorted(chosen)}
 

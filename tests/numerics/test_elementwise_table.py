@@ -77,6 +77,7 @@ def meaning(row: Row, element: str, arrays: list[Array]) -> Array:
         return np.asarray(row.numpy(*wide))
 
 
+@long(2)
 @pytest.mark.parametrize("target", ["interpret", "cpu", "sim"])
 @of_rows(PLAIN)
 def test_kernels_compute_what_a_row_means(row: Row, target: str) -> None:

@@ -38,7 +38,7 @@ MASKS = {
 }
 
 
-@long(3)
+@long(9)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("s", "t"), [(128, 192), (200, 136)])

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 from numerics.test_kernels import TOLERANCE, drawn, kernels, wide
 
 import irc_frontend as ir
@@ -122,6 +123,7 @@ def test_the_meaning_stays(name: str, dtype: Any) -> None:
         assert np.abs(wide(a) - wide(b)).max() <= tolerance * max(1.0, np.abs(wide(a)).max())
 
 
+@long(2)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_kernels_compute_it(name: str) -> None:
     arrays = [drawn(*shape, dtype=BF16, seed=len(shape)) for shape in [(30, 24), (24, 40), (40,), (30, 40)]]

@@ -162,7 +162,7 @@ def float_loss(module: ModuleOp) -> ModuleOp | None:
 
 
 @given(modules(10))
-@examples(60)
+@examples(60, one_in=3)
 def test_gradients_of_random_modules_go_through_the_pipeline(module: ModuleOp):
     """Whatever a random program computes, its gradient verifies, evaluates, and is kept by every pass."""
     loss = float_loss(module)

@@ -385,7 +385,7 @@ def test_every_op_has_a_rule_or_a_reason():
 
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 @given(st.integers(0, 2**32))
-@examples(12)
+@examples(12, one_in=3)
 def test_rule(op: type[Operation], seed: int):
     case = CASES[op](Random(seed))
     check_gradients(weighted_sum(case), case.arrays, case.floats)
@@ -393,7 +393,7 @@ def test_rule(op: type[Operation], seed: int):
 
 @pytest.mark.parametrize("op", CASES, ids=lambda op: op.name)
 @given(st.integers(0, 2**32))
-@examples(5)
+@examples(5, one_in=2)
 def test_rule_of_the_rule(op: type[Operation], seed: int):
     case = CASES[op](Random(seed))
     check_gradients(gradient_function(weighted_sum(case), case.floats), case.arrays, case.floats)

@@ -55,7 +55,7 @@ def over_rows(element: str, ends: list[int], tile: tuple[int, int, int] | None, 
     return lowered(text, tile, given={2: np.array(ends, np.int32)}, **config)
 
 
-@long(6)
+@long(24)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -67,7 +67,7 @@ def test_rows_by_the_matrix_of_their_group(kernel: str, ends: str, lazy: bool) -
     assert counts.conflicts == 0 or config.get("instruction") in ("mma", "fma")
 
 
-@long(6)
+@long(18)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_one_group_is_a_product() -> None:
     over_rows("bf16", [200], (64, 32, 32), instruction="mma").check()
 
 
-@examples(6)
+@examples(6, one_in=2)
 @given(st.lists(st.integers(0, ROWS + 10), min_size=1, max_size=9).map(sorted), st.sampled_from(["wgmma", "mma"]))
 def test_groups_that_end_anywhere(ends: list[int], kernel: str) -> None:
     element, tile, config = KERNELS[kernel]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numerics.lowered import Lowered, lowered
@@ -69,6 +69,7 @@ def run(case: Image) -> Lowered:
     return program
 
 
+@long(2)
 @pytest.mark.parametrize("name", CASES)
 def test_images(name: str) -> None:
     run(CASES[name])
@@ -118,7 +119,7 @@ def drawn(draw: st.DrawFn) -> Image:
     )
 
 
-@examples(60, one_in=3)
+@examples(60, one_in=6)
 @given(drawn())
 def test_drawn(case: Image) -> None:
     kernel = (case.outputs, case.shape[1], *case.taps)

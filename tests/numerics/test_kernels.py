@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc_frontend as ir
 from irc.driver.lowering import lower
@@ -136,6 +137,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
 TOLERANCE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
 
 
+@long(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("case", CASES)
 def test_an_example(case: str, target: str) -> None:

@@ -120,7 +120,7 @@ def on_simulator(module: ModuleOp, lowered: ModuleOp, inputs: Sequence[Array]) -
     return SimProgram(lower(lowered, "all", arch="sm_90a"), *signature(entry_of(module))).run(inputs, None)
 
 
-@long(3)
+@long(9)
 @pytest.mark.parametrize("growth", [1, 4, 40])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_right(name: str, growth: float) -> None:
@@ -156,6 +156,7 @@ LARGE = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", LARGE)
 def test_ptxas_neither_spills_nor_serializes(name: str) -> None:
     """What has been summed stays in its registers where it is rescaled in a branch between products."""

@@ -65,7 +65,7 @@ def test_the_sign_of_zero_is_zero() -> None:
         np.testing.assert_array_equal(np.signbit(found), [False, False, True, True])
 
 
-@long(2)
+@long(6)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(30))
 def test_random_programs(seed: int) -> None:
@@ -73,7 +73,7 @@ def test_random_programs(seed: int) -> None:
     check_kernels(program.text, seed, noise=program.noise)
 
 
-@long(2)
+@long(8)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(30))
 def test_gradients_of_random_programs(seed: int) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from drawing import long
 from numerics.attention_programs import Attention
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -54,6 +55,7 @@ def error(program: Attention, module: ModuleOp) -> float:
     return np.abs(result.astype(np.float64) - expected).max() / np.abs(expected).max()
 
 
+@long(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_they_are_right(name: str) -> None:
     program = PROGRAMS[name]
@@ -85,6 +87,7 @@ def barriers(module: ModuleOp) -> list[Operation]:
     return [op for op in found if str(op.properties["threads"]) == "256 : i64"]
 
 
+@long(2)
 @pytest.mark.parametrize("number", range(6))
 def test_every_turn_is_missed(number: int) -> None:
     """The first arrival, the turn and the pass before the loop and in it, and the last meeting."""
@@ -123,6 +126,7 @@ MODULES = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", MODULES)
 def test_ptxas_neither_spills_nor_serializes(name: str) -> None:
     module = parse(MODULES[name], "attention.irc" if name == "full" else "attention.mlir")

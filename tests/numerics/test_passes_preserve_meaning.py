@@ -28,7 +28,7 @@ CONTEXT = new_context()
 
 
 @given(modules())
-@examples(120, one_in=2)
+@examples(120, one_in=4)
 def test_nd_pipeline_on_random_modules(module: ModuleOp):
     check_passes(module, passes_of(ND), CONTEXT)
 
@@ -40,7 +40,7 @@ def test_strict_rounding_on_random_modules(module: ModuleOp):
 
 
 @given(modules())
-@examples(120, one_in=2)
+@examples(120, one_in=4)
 def test_widening_undecomposed_modules(module: ModuleOp):
     check_passes(module, passes_of(("widen-arithmetic", "canonicalize-nd", "decompose-nd", "canonicalize-nd")), CONTEXT)
 
@@ -68,7 +68,7 @@ def permuted_at_the_edges(module: ModuleOp) -> ModuleOp:
 
 
 @given(modules())
-@examples(120, one_in=2)
+@examples(120, one_in=6)
 def test_permutes_at_the_edges_of_random_modules(module: ModuleOp):
     check_passes(permuted_at_the_edges(module), passes_of(ND), CONTEXT)
 
@@ -84,7 +84,7 @@ def cut_dims(text: str) -> dict[str, int]:
     return {name: 10 if value % 16 else 16 for name, value in found.items() if value > 16}
 
 
-@long(4)
+@long(20)
 @pytest.mark.parametrize("level", ["kernel", "tile"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_pipeline_on_examples(path: Path, level: str):

@@ -49,7 +49,7 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
     assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("element", ["i8", "i16", "f32"])
 @pytest.mark.parametrize(
     ("extents", "order"),
@@ -138,7 +138,7 @@ def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]
     assert np.array_equal(irc.compile(program(extents, order, element, result, body), target="sim")(x), wanted)
 
 
-@examples(30, one_in=2)
+@examples(30, one_in=4)
 @given(st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.data())
 def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObject) -> None:
     """Rows of slices begin anywhere; three operands are walked in three directions."""
@@ -173,7 +173,7 @@ SUMS = {
 }
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize(("a", "b", "c"), [(3, 137, 71), (67, 33, 41), (20, 48, 64)])
 @pytest.mark.parametrize("name", SUMS)

@@ -50,7 +50,7 @@ def test_nothing_to_sum_over(element: str, arch: str) -> None:
     check(text, arch)
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("element", ["bf16", "f32", "f64", "i8"])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 40, 1), (40, 1, 1), (1, 1, 72), (1, 33, 72), (33, 1, 72)])

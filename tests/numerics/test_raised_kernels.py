@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 from numerics.test_kernels import CASES, TOLERANCE, drawn, kernels, wide
 
 import irc_frontend as ir
@@ -195,6 +196,7 @@ def _numbers(case: str) -> tuple[Any, list[Any], list[int]]:
     return kernel, given, floats
 
 
+@long(2)
 @pytest.mark.parametrize("case", [name for name in ALL if "_bf16" not in name])
 def test_gradients_are_those_of_differences(case: str) -> None:
     """Along one direction, of a sum of the results with weights."""

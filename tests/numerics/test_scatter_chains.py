@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 from irc.decomposition import indexed as decompose_indexed
 
 
+@long(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(("shape", "axis"), [((20, 96), 0), ((96, 20), 1), ((4, 20, 24), 1)])
 def test_chains_add_what_searching_adds(

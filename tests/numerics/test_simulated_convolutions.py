@@ -61,7 +61,7 @@ CASES = {
 }
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("name", CASES)
 def test_pixels_of_windows(name: str, lazy: bool) -> None:
@@ -116,6 +116,7 @@ PHASES = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("name", PHASES)
 def test_phases(name: str, lazy: bool) -> None:
@@ -133,6 +134,7 @@ def test_phases(name: str, lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
+@long(3)
 @pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
 @pytest.mark.parametrize(("taps", "high"), [(3, 2), (1, 1)])
 def test_blocks_go_on_to_other_phases(taps: int, high: int, schedule: str) -> None:
@@ -142,12 +144,14 @@ def test_blocks_go_on_to_other_phases(taps: int, high: int, schedule: str) -> No
     case.lowered((64, 16, 16), schedule=schedule).check()
 
 
+@long(2)
 @pytest.mark.parametrize("tile", [(128, 72, 64), (192, 32, 32), (256, 64, 64), (64, 72, 128)], ids=str)
 def test_tiles(tile: tuple[int, int, int]) -> None:
     """Where a step has the channels of two taps, they are no pixels of one window: threads write them."""
     SQUARE.lowered(tile).check()
 
 
+@long(2)
 @pytest.mark.parametrize("cluster", [(2, 1), (1, 2)], ids=str)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 def test_blocks_share_pixels(cluster: tuple[int, int], lazy: bool) -> None:

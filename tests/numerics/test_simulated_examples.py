@@ -33,7 +33,7 @@ def test_every_example_has_a_size() -> None:
     assert sorted(DIMS) == sorted(path.stem for path in EXAMPLES.glob("*.irc"))
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("name", DIMS)
 def test_an_example_passes_its_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     defines = [f"-D{dim}={size}" for dim, size in DIMS[name].items()]
@@ -46,6 +46,7 @@ def statistics(name: str) -> Sequence[KernelStatistics]:
     return executable.statistics(*make_arguments(executable.arguments, {}, 0))
 
 
+@long(2)
 @pytest.mark.parametrize("name", PERMUTES)
 def test_permutes_have_no_bank_conflicts(name: str) -> None:
     assert {kernel.name: kernel.conflicts for kernel in statistics(name) if kernel.conflicts} == {}

@@ -81,7 +81,7 @@ CASES = {
 }
 
 
-@long(3)
+@long(9)
 @pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_gradients(name: str, lazy: bool) -> None:
@@ -93,6 +93,7 @@ def test_kernel_gradients(name: str, lazy: bool) -> None:
         assert program.counts()[0].conflicts == 0
 
 
+@long(2)
 @pytest.mark.parametrize("instruction", ["wgmma", "mma"])
 def test_steps_that_do_not_divide_the_pixels(instruction: str) -> None:
     """What comes after the last pixel of a part is no zero: threads write operands of steps that reach beyond."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import long
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Operation
@@ -86,6 +87,7 @@ def op_at(module: ModuleOp, number: int) -> Any:
     return next(op for at, op in enumerate(module.walk()) if at == number)
 
 
+@long(3)
 @pytest.mark.parametrize("name", SYNCHRONIZED)
 def test_every_barrier_is_missed(name: str) -> None:
     module, arguments, results = lowered(name, SYNCHRONIZED[name])

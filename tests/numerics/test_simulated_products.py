@@ -60,6 +60,7 @@ def test_products_of_warp_groups(majors: str, m: int, n: int, k: int, lazy: bool
     assert counts.conflicts == 0
 
 
+@long(2)
 @pytest.mark.parametrize("tile", [(128, 128, 64), (64, 256, 64), (128, 256, 64), (64, 32, 32), (256, 64, 128)])
 def test_tiles_of_warp_groups(tile: tuple[int, int, int]) -> None:
     program = lowered(product_text("f16", 256, 256, 256), tile)
@@ -73,7 +74,7 @@ UNEQUAL = [(64, 80, 64), (192, 80, 64), (128, 112, 32), (128, 144, 64), (64, 176
 """Tiles whose columns are several panels of the widest swizzle that divides them, or whose rows are three warp groups."""
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("tile", UNEQUAL, ids=str)
 @pytest.mark.parametrize("majors", ["nn", "tt"])
 def test_tiles_of_warp_groups_that_are_no_powers_of_two(tile: tuple[int, int, int], majors: str) -> None:
@@ -82,7 +83,7 @@ def test_tiles_of_warp_groups_that_are_no_powers_of_two(tile: tuple[int, int, in
     assert program.counts()[0].executions("cuda.wgmma")
 
 
-@long(3)
+@long(12)
 @pytest.mark.parametrize("tile", [*UNEQUAL, (80, 72, 32), (48, 96, 32)], ids=str)
 @pytest.mark.parametrize(("instruction", "stages"), [("mma", 1), ("mma", 3), ("fma", 1)])
 def test_tiles_of_warps_that_are_no_powers_of_two(tile: tuple[int, int, int], instruction: str, stages: int) -> None:
@@ -227,6 +228,7 @@ def test_left_operands_in_registers(name: str, lazy: bool) -> None:
     assert counts.conflicts == 0 or name in ("dequantized", "f32", "both")
 
 
+@long(2)
 @pytest.mark.parametrize(("m", "n", "k", "depth"), [(96, 72, 136, 64), (128, 128, 128, 16), (72, 64, 48, 64)])
 def test_ragged_left_operands_in_registers(m: int, n: int, k: int, depth: int) -> None:
     for name in ("packed", "vectors"):
@@ -245,7 +247,7 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
     program.check()
 
 
-@long(2)
+@long(4)
 @both_times
 @pytest.mark.parametrize("tile", [(128, 256, 32), (64, 128, 64)], ids=str)
 def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
@@ -258,7 +260,7 @@ def test_long_epilogues(tile: tuple[int, int, int], lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
-@long(2)
+@long(4)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize("element", ["bf16", "f64"])
@@ -273,7 +275,7 @@ def test_stages_of_asynchronous_copies(element: str, majors: str, lazy: bool) ->
     assert counts.conflicts == 0
 
 
-@long(2)
+@long(4)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize(("m", "n", "k"), [(128, 128, 64), (70, 57, 41)], ids=["whole", "ragged"])
@@ -334,7 +336,7 @@ ROWS = {
 }
 
 
-@long(3)
+@long(9)
 @both_times
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("name", ROWS)

@@ -33,7 +33,7 @@ def program(name: str, tile: tuple[int, int, int] | None, m: int, n: int, k: int
     return lowered(text, tile, swap_ab=True if tile and name != "left" else None, split=split)
 
 
-@long(2)
+@long(4)
 @both_times
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_right_operands_in_registers(name: str, lazy: bool) -> None:
@@ -57,7 +57,7 @@ def test_bytes_are_widened_in_pairs(name: str) -> None:
     assert counts.executions("cuda.packed_widen") == 64 * 64 // 2 // 32
 
 
-@long(3)
+@long(12)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("m", "n", "k"), [(48, 208, 144), (80, 80, 48), (144, 144, 272)], ids=str)
 def test_ragged_right_operands_by_the_heuristic(name: str, m: int, n: int, k: int) -> None:
@@ -67,6 +67,7 @@ def test_ragged_right_operands_by_the_heuristic(name: str, m: int, n: int, k: in
     assert counts.executions("cuda.wgmma_registers")
 
 
+@long(2)
 @pytest.mark.parametrize(("tile", "split"), [((32, 128, 64), 2), ((64, 256, 64), 1), ((16, 192, 128), 1)], ids=str)
 def test_tiles_of_bytes(tile: tuple[int, int, int], split: int) -> None:
     """Several warp groups, several rows of instructions in each, parts of K."""
@@ -97,6 +98,7 @@ def groups(majors: str, type: str, extent: int, tile: tuple[int, int, int] | Non
     return lowered(text, tile, swap_ab=True if tile else None, split=split)
 
 
+@long(2)
 @both_times
 @pytest.mark.parametrize("type", ["bf16", "f32"])
 @pytest.mark.parametrize("majors", GROUPS)
@@ -111,6 +113,7 @@ def test_scales_of_groups_of_k(majors: str, type: str, lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
+@long(2)
 @pytest.mark.parametrize("extent", [16, 32, 128])
 @pytest.mark.parametrize("majors", GROUPS)
 def test_groups_by_the_heuristic(majors: str, extent: int) -> None:

@@ -39,7 +39,7 @@ def simulate(executable: irc.Executable, arrays: Sequence[Array]) -> Sequence[Ar
     return found if isinstance(found, tuple) else (found,)
 
 
-@long(6)
+@long(18)
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.name)
 def test_a_program_gives_what_the_reference_does(program: Program) -> None:
     executable = irc.compile(program.text, target="sim", arch="sm_90a")
@@ -67,6 +67,7 @@ def test_random_modules_of_small_extents(seed: int) -> None:
     check_random(seed)
 
 
+@long(2)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(150, 1000)[:: 1 if SWEEP else STEP])
 def test_random_modules_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
+from drawing import long
 from numerics.lowered import Lowered, lowered
 
 LAST = "x_axes=[0, 3, 1, 2], kernel_axes=[0, 3, 1, 2], result_axes=[0, 3, 1, 2]"
@@ -130,6 +131,7 @@ CASES = {
 }
 
 
+@long(5)
 @pytest.mark.parametrize("name", CASES)
 def test_parts(name: str) -> None:
     program = CASES[name].lowered()

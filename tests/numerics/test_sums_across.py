@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 from ml_dtypes import bfloat16
 
 import irc
@@ -76,6 +77,7 @@ def _near(found: Array, expected: Array) -> bool:
     return float(np.abs(found.astype(np.float64) - expected).max()) <= 1e-2 * float(np.abs(expected).max())
 
 
+@long(3)
 @pytest.mark.parametrize("name", CASES)
 def test_every_instruction(name: str) -> None:
     head, rows, causal, config = CASES[name]
@@ -111,6 +113,7 @@ def test_sums_keep_their_order_unless_they_need_not() -> None:
     assert sorted(_products(any_order=True)) == [0, 0, 5]
 
 
+@long(2)
 @pytest.mark.parametrize("name", ["full 4x16x4096x128", "causal 4x16x4096x128", "causal 4x32/8x4096x128"])
 def test_machine_code(name: str) -> None:
     """Nothing is spilled, and products stay in flight: no warning of ptxas."""

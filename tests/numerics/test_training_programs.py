@@ -100,7 +100,7 @@ PROGRAMS = {
 """Each with the level down to which it is taken."""
 
 
-@long(2)
+@long(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_training_step(name: str):
     text, level = PROGRAMS[name]

@@ -7,6 +7,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 
@@ -59,6 +60,7 @@ def two_products(config: str, rows: int, first: int, second: int) -> str:
 }}"""
 
 
+@long(2)
 @pytest.mark.parametrize("config", ['instruction = "fma"', 'instruction = "mma", warps = 4'])
 @pytest.mark.parametrize(("rows", "first", "second"), TILES)
 def test_products_that_meet_in_a_vector(config: str, rows: int, first: int, second: int, tmp_path: Path) -> None:

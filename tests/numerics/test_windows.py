@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics.harness import check_kernels
@@ -69,6 +69,7 @@ CASES = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", CASES)
 def test_windows(name: str) -> None:
     check_kernels(CASES[name].text())
