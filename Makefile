@@ -1,7 +1,8 @@
 # Everything runs in .venv, which the first target that needs it sets up: Python 3.11+ with venv is all that must be there.
 #   make demo          compile examples/gating.irc to machine code, run it, check it
 #   make test          lint, types, unit, numeric and FileCheck tests; of long tests some cases, always the same
-#   make test-all      the same with all cases
+#   make test-all      the same with all cases, but for families that take minutes
+#   make test-times    seconds of CPU time of the tests of make test, by file and by test
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
 #   make test-onnx     the node tests of the package onnx, all of them; docs/onnx-operators.md has the table
@@ -9,8 +10,8 @@
 #   make wheel-test    builds the wheel and tries it in an environment of its own
 #   make gpu-test      tests/gpu, where there is a GPU
 #   make test-cutlass  what irc-opt -t cutlass writes, compiled by nvcc (half a minute a file), and run where there is a GPU
-#   make test-sweep    hours: the kernels of all rows of the benchmarks, what every pass prints of all examples, gone on from, and all
-#                      programs of tests/gpu on the simulator
+#   make test-sweep    hours: the kernels of all rows of the benchmarks, what every pass prints of all examples, gone on from, all
+#                      programs of tests/gpu on the simulator, and all cases of all numeric tests
 #   make sizes         files and lines by folder, or with SUBJECTS=1 by subject; SINCE=REV puts those of a commit beside them
 #   make machine-code  the machine code of the benchmarks' kernels, compared with that at the commit SINCE=REV; SUITES="gemm memory" are some
 #   make bench         speed of the kernels, where there is a GPU
@@ -26,15 +27,18 @@ BUILD := build
 LOCK := constraints/lock.txt
 LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cache cuda_printer installation irc_opt layout \
   layout_algebra language_roundtrip name runtime suite_kernels) tests/numerics/test_simulated_examples.py
+PYTESTS := tests/unit tests/numerics tests/operators
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-cutlass test-sweep test-all sizes machine-code test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-cutlass test-sweep test-all test-times sizes machine-code test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
 	$(BIN)/irc-run examples/gating.irc --check
 
-test: lint unit lit
+test: $(TESTING)
+	$(MAKE) --jobs=2 lint lit
+	$(MAKE) unit
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -43,7 +47,10 @@ lint: $(TESTING)
 	$(BIN)/lint-imports --cache-dir $(BUILD)/import-linter --no-logo
 
 unit: $(TESTING)
-	$(BIN)/python -m pytest tests/unit tests/numerics tests/operators -q -n auto
+	$(BIN)/python -m pytest $(PYTESTS) -q -n auto
+
+test-times: $(TESTING)
+	PYTHONPATH=tests $(BIN)/python -m pytest $(PYTESTS) -q -n auto -p times
 
 lit: $(TESTING)
 	$(BIN)/lit -q tests/lit
@@ -74,8 +81,7 @@ test-all: export IRC_TESTS = all
 test-all: test
 
 test-sweep: $(TESTING)
-	IRC_TESTS=all IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics/test_dumps_go_on.py \
-	  tests/numerics/test_simulator.py -q -n auto
+	IRC_TESTS=all IRC_SWEEP=all $(BIN)/python -m pytest tests/unit/test_suite_kernels.py tests/numerics -q -n auto
 
 sizes: $(RUNTIME)
 	@$(BIN)/python -m irc_tools.sizes $(if $(SINCE),--since $(SINCE)) $(if $(SUBJECTS),--subjects)

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ["IRC_TUNED"] = "off"
 os.environ["IRC_REPRODUCERS"] = "off"
 
-from drawing import ALL, FUZZ, MORE, SEED, some
+from drawing import FUZZ, MORE, SEED, some
 
 from irc.driver import compiler
 
@@ -42,14 +42,16 @@ if not FUZZ:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: tests that draw by themselves, which `make fuzz` runs")
-    config.addinivalue_line("markers", "long(one_in): a test of many cases, see tests/drawing.py")
+    config.addinivalue_line(
+        "markers", "long(one_in): a test of many cases, of which some are taken, see tests/drawing.py"
+    )
     if FUZZ and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(SEED)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of long tests some cases, unless all are asked for, or a test is named."""
-    if ALL or any("::" in argument for argument in config.args):
+    """Of long tests some cases, unless a test is named."""
+    if any("::" in argument for argument in config.args):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:

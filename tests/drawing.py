@@ -1,9 +1,10 @@
 """How many cases long tests take, and which.
 
 Tests of many cases take some of them, always the same, in `make test`, and all of them with IRC_TESTS=all (`make
-test-all`). Property tests draw theirs. Without IRC_FUZZ they are the same ones at every run, so that a change is judged
-by what it changed. IRC_FUZZ=N draws N times as many, others at every run; IRC_FUZZ_SEED, which pytest's header shows,
-gives the same ones again.
+test-all`); of families that take minutes some there, too, and all with IRC_SWEEP=all (`make test-sweep`). Property
+tests draw theirs. Without IRC_FUZZ they are the same ones at every run, so that a change is judged by what it changed.
+IRC_FUZZ=N draws N times as many, others at every run; IRC_FUZZ_SEED, which pytest's header shows, gives the same ones
+again.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ def some(cases: Sequence[T], one_in: int) -> list[T]:
     return [cases[number] for number in sorted(chosen)]
 
 
-def long(one_in: int) -> pytest.MarkDecorator:
-    """A test of many cases, of which `make test` takes one in so many. All are taken where a test is named on the
-    command line (`FILE::TEST`), too."""
-    return pytest.mark.long(one_in)
+def long(one_in: int, of_all: int = 1) -> pytest.MarkDecorator:
+    """A test of many cases, of which `make test` takes one in so many, and `make test-all` one in `of_all`. All are
+    taken by a sweep, and where a test is named on the command line (`FILE::TEST`)."""
+    return pytest.mark.long(1 if SWEEP or FUZZ else of_all if ALL else one_in)
 
 
 def examples(count: int, one_in: int = 1) -> settings:

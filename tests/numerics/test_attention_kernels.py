@@ -33,7 +33,7 @@ GRADIENTS = {
 }
 
 
-@long(24)
+@long(24, of_all=3)
 @pytest.mark.parametrize(
     "text", [*SUITE.values(), *GRADIENTS.values()], ids=[*SUITE, *(f"grad {n}" for n in GRADIENTS)]
 )

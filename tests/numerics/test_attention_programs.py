@@ -100,7 +100,7 @@ def _error(program: Attention, target: str, folder: Path) -> float:
     return np.abs(np.asarray(result).astype(np.float64) - expected).max() / np.abs(expected).max()
 
 
-@long(30)
+@long(30, of_all=3)
 @pytest.mark.parametrize("program", [*FORMS, *UNEQUAL, *BOUNDED], ids=_name)
 def test_it_is_right_on_the_simulator(program: Attention, tmp_path: Path) -> None:
     assert _error(program, "sim", tmp_path) < 1e-2

@@ -30,7 +30,7 @@ WITHOUT = ("values of f8", "f64 rounded to f16")
 """What has no loops so far."""
 
 
-@long(64)
+@long(64, of_all=5)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs(program: Program) -> None:
     module = isolate(parse(program.text, program.name))
@@ -44,7 +44,7 @@ def test_programs(program: Program) -> None:
         assert not (wrong := difference(program, a, b, spec.element)), f"result {spec.name}: {wrong}"
 
 
-@long(16)
+@long(16, of_all=2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs_have_loops(program: Program) -> None:
     """All but those with what the list says."""

@@ -55,7 +55,7 @@ def over_rows(element: str, ends: list[int], tile: tuple[int, int, int] | None, 
     return lowered(text, tile, given={2: np.array(ends, np.int32)}, **config)
 
 
-@long(24)
+@long(24, of_all=3)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -67,7 +67,7 @@ def test_rows_by_the_matrix_of_their_group(kernel: str, ends: str, lazy: bool) -
     assert counts.conflicts == 0 or config.get("instruction") in ("mma", "fma")
 
 
-@long(18)
+@long(18, of_all=2)
 @both_times
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(

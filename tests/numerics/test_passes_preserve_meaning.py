@@ -84,7 +84,7 @@ def cut_dims(text: str) -> dict[str, int]:
     return {name: 10 if value % 16 else 16 for name, value in found.items() if value > 16}
 
 
-@long(20)
+@long(20, of_all=3)
 @pytest.mark.parametrize("level", ["kernel", "tile"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_pipeline_on_examples(path: Path, level: str):

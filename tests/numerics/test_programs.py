@@ -60,7 +60,7 @@ def test_names_are_unique() -> None:
     assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
 
 
-@long(64)
+@long(64, of_all=8)
 @pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
 def test_lowered_program_means_the_same(program: Program) -> None:
     module = lower_and_compare(program, () if program.large else TILE_PASSES[-1:])
@@ -69,7 +69,7 @@ def test_lowered_program_means_the_same(program: Program) -> None:
     assert all(f"{kernel.sym_name.data}(" in source for kernel in kernels)
 
 
-@long(20)
+@long(20, of_all=3)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if not p.large][::16], ids=name_of)
 def test_every_tile_pass_keeps_the_meaning(program: Program) -> None:
     lower_and_compare(program, TILE_PASSES)

@@ -46,7 +46,7 @@ def test_small_extents(seed: int) -> None:
         check_lowering(seed)
 
 
-@long(18)
+@long(18, of_all=2)
 @pytest.mark.parametrize("seed", seeds(150, 1000))
 def test_extents_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of 16 and 32 reach over the ends of 17, 33 and 40 by different amounts."""

@@ -23,7 +23,7 @@ from irc.runtime.sizes import SizedPlan
 from irc.support.extents import dim_of
 
 
-@long(15)
+@long(15, of_all=2)
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_right_for_every_size(name: str, arch: str):

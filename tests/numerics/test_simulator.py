@@ -39,7 +39,7 @@ def simulate(executable: irc.Executable, arrays: Sequence[Array]) -> Sequence[Ar
     return found if isinstance(found, tuple) else (found,)
 
 
-@long(18)
+@long(18, of_all=2)
 @pytest.mark.parametrize("program", CHOSEN, ids=lambda program: program.name)
 def test_a_program_gives_what_the_reference_does(program: Program) -> None:
     executable = irc.compile(program.text, target="sim", arch="sm_90a")

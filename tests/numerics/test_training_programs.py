@@ -100,7 +100,7 @@ PROGRAMS = {
 """Each with the level down to which it is taken."""
 
 
-@long(6)
+@long(6, of_all=2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_training_step(name: str):
     text, level = PROGRAMS[name]
