@@ -1,8 +1,8 @@
 """What a block has to divide: registers among the threads of its partitions, and shared memory.
 
 Configs are chosen and checked by these numbers before there is a program. Passes on programs ask what it will hold
-(`irc/scheduling/shared_memory.py`), by the same rule of what a channel takes. `plan-shared` and lowering, which know
-all that is, have the last word (`irc/analysis/resources.py`).
+(`irc/scheduling/shared_memory.py`, `registers.py`), by the same rules of what a channel and a tile take. `plan-shared`
+and lowering, which know all that is, have the last word (`irc/analysis/resources.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from irc.ir.targets import KIB, MAX_REGISTERS, Target
 from irc.layout.instructions import GROUP_WARPS
-from irc.support.integers import round_up
+from irc.support.integers import ceil_div, round_up
 
 # Registers
 
@@ -40,6 +40,29 @@ CONSUMER_REGISTERS = 176
 REGISTER_STEP = 8
 """setmaxnreg takes no other than multiples of it (PTX ISA, setmaxnreg)."""
 
+REGISTER_BYTES = 4
+
+CASCADE_REGISTERS, ADDRESS_REGISTERS = 192, 24
+"""Registers of a thread for the fragments of all products of a cascade, and of what is multiplied between them, at
+most; and those of addresses, counters and rows, of which a thread has fewer where there are three warp groups."""
+
+ROW_REGISTERS = 16
+"""What reductions of rows take besides, which a cascade of several scores has none of."""
+
+SUM_REGISTERS = 16
+"""What a step of a cascade that adds to sums may hold besides: its scores, which are issued together, are used up
+before the last product's left operand is there. ptxas 13.0 spills nothing of 128 columns of 64 elements."""
+
+
+def tile_registers(size: int, threads: int = 1) -> int:
+    """A thread's registers for its part of a tile of `size` bytes that so many threads hold."""
+    return ceil_div(size, threads * REGISTER_BYTES)
+
+
+def thread_registers(machine: Target, threads: int, blocks: int = 1) -> int:
+    """A thread's registers, at most, in one of `blocks` of so many threads that share an SM, which all have as many."""
+    return min(machine.registers_per_thread, machine.registers // (blocks * threads))
+
 
 def launched_registers(machine: Target, warps: int, blocks: int = 1) -> int:
     """A thread's registers when one of `blocks` that share an SM starts: `warps` that compute, and a producer's."""
@@ -63,6 +86,14 @@ def writer_registers(
     left = launched * (PRODUCER_WARPS + warps) - consumer * warps
     most = _whole(left // PRODUCER_WARPS) if left > 0 else launched
     return min(MAX_REGISTERS, most, round_up(WRITER_REGISTERS + held, REGISTER_STEP))
+
+
+def cascade_registers(
+    machine: Target, warps: int, blocks: int = 1, *, reduces_rows: bool = True, adds_sums: bool = False
+) -> int:
+    """A thread's registers for the fragments of a cascade in `warps` that compute, where `blocks` share an SM."""
+    held = min(CASCADE_REGISTERS, consumer_registers(machine, warps, blocks=blocks) - ADDRESS_REGISTERS)
+    return held + (0 if reduces_rows else ROW_REGISTERS) + (SUM_REGISTERS if adds_sums else 0)
 
 
 def _whole(registers: int) -> int:

@@ -11,9 +11,11 @@ from irc.analysis.budgets import (
     OTHER_REGISTERS,
     STORE_STAGES,
     SUBTILE_COLUMNS,
+    SUM_REGISTERS,
     block_memory,
+    cascade_registers,
     channel_bytes,
-    consumer_registers,
+    tile_registers,
 )
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
@@ -62,17 +64,6 @@ SHARED_BYTES = 16 << 20
 """Of the right operands of batches that are walked over together, longest rows first: a third of an H200's L2. Several
 scores take twice as long to a step, and two thirds."""
 
-HELD_REGISTERS, ADDRESSES = 192, 24
-"""Registers of a thread for the fragments of all products, and of what is multiplied between them, at most; and those
-of addresses, counters and rows, of which a thread has fewer where there are three warp groups."""
-
-ROW_REGISTERS = 16
-"""What reductions of rows take besides, which a cascade of several scores has none of."""
-
-SUM_REGISTERS = 16
-"""What a step that adds to sums may hold besides: its scores, which are issued together, are used up before the last
-product's left operand is there. ptxas 13.0 spills nothing of 128 columns of 64 elements."""
-
 MMA_ROWS, MMA_STEP, MMA_WARPS = 64, 64, 4
 """Of warp-wide products, whose left operands pass through shared memory."""
 
@@ -118,13 +109,12 @@ class CascadeProblem:
     def registers(self, step: int) -> int:
         """Of a thread, for its elements of 64 rows: of a step of the scores, of the first operand that is computed of
         them, and of the results. Further operands take the place of scores that are no longer needed."""
-        elements = WGMMA_ROWS * (4 * step * (self.scores + self.lasting) + self.size * step + 4 * self.columns)
-        return elements // (4 * WARP_GROUP)
+        size = WGMMA_ROWS * (4 * step * (self.scores + self.lasting) + self.size * step + 4 * self.columns)
+        return tile_registers(size, WARP_GROUP)
 
     def allowed_registers(self, rows: int, machine: Target, blocks: int = 1) -> int:
         warps = GROUP_WARPS * ceil_div(rows, WGMMA_ROWS)
-        held = min(HELD_REGISTERS, consumer_registers(machine, warps, blocks=blocks) - ADDRESSES)
-        return held + (ROW_REGISTERS if self.scores > 1 else 0) + (SUM_REGISTERS if self.summed else 0)
+        return cascade_registers(machine, warps, blocks, reduces_rows=self.scores == 1, adds_sums=self.summed > 0)
 
     def is_divided(self, rows: int, step: int) -> bool:
         """Whether warp groups divide what a step adds to sums: its columns, or those of the sums."""

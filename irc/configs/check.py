@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, block_memory, consumer_registers
+from irc.analysis.budgets import DEFAULT_WARPS, OTHER_REGISTERS, PRODUCER_WARPS, block_memory, consumer_registers
 from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
 from irc.analysis.product_problem import Product, product_of
@@ -12,10 +12,9 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.window_operands import has_rows_of_taps
 from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.columns import fault_of_columns
-from irc.configs.product import operand_bytes
+from irc.configs.product import accumulator_registers, held_products, operand_bytes
 from irc.configs.product_instructions import (
     WGMMA_OPERANDS,
-    accumulators,
     can_split_mma,
     can_use_mma,
     can_use_wgmma,
@@ -272,14 +271,8 @@ class _Check:
             )
 
     def _registers(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
-        threads = self._machine.warp_size * (config.warps or 1)
-        words = max(1, product.result.size // 4)
-        operands = wgmma_operands(product) if config.instruction == "wgmma" else None
-        sums = 1 if operands is None else accumulators(product, operands)
-        elements = tile["m"] * tile["n"]
-        if config.instruction == "columns":
-            elements = product.m * tile["n"] * tile["k"]
-        need = sums * product.count * elements * words // threads + OTHER_REGISTERS
+        threads = self._machine.warp_size * (config.warps or DEFAULT_WARPS)
+        need = accumulator_registers(product, config, tile, self._machine) + OTHER_REGISTERS
         limit, where = self._machine.registers_per_thread, f"a thread of {self._machine.name}"
         if config.instruction == "wgmma":
             warps, most = self._consumer_registers(config)
@@ -287,7 +280,7 @@ class _Check:
             where = f"each of the {self._machine.warp_size * warps} that compute in a block"
         if need > limit:
             raise self._fail(
-                f"accumulators of {sums * product.count} x {tile['m']} x {tile['n']} need about {need} registers in "
-                f"each of {threads} threads, but {where} has {limit}",
+                f"accumulators of {held_products(product, config)} x {tile['m']} x {tile['n']} need about {need} "
+                f"registers in each of {threads} threads, but {where} has {limit}",
                 "use a smaller tile or more warps",
             )

@@ -19,6 +19,7 @@ from irc.analysis.budgets import (
     REDUCTION_BYTES,
     launched_registers,
     stage_bytes,
+    thread_registers,
 )
 from irc.analysis.cascades import cascade_in
 from irc.analysis.costs import cost_of
@@ -26,7 +27,7 @@ from irc.analysis.op_classes import shape_of
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.cascade import CascadeProblem, cascade_problem
-from irc.configs.product import operand_buffers, operand_bytes
+from irc.configs.product import accumulator_registers, operand_buffers, operand_bytes
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import transposed
 from irc.configs.wgmma_cycles import GROUPS, Blocking, Model
@@ -155,21 +156,18 @@ class Estimator:
             return machine.registers
         if config.instruction == "wgmma":
             return launched_registers(machine, self._consumers(config), blocks)
-        return min(
-            machine.registers_per_thread, machine.registers // (blocks * self._threads(config)), held + OTHER_REGISTERS
-        )
+        return min(thread_registers(machine, self._threads(config), blocks), held + OTHER_REGISTERS)
 
     def _of_product(self, config: ConfigAttr) -> Footprint:
         product, tile, parts, stages = self._product, config.tile or TileSizes(), config.split or 1, config.stages or 1
         tiles = product.batch * ceil_div(product.m, tile["m"]) * ceil_div(product.n, tile["n"]) * parts
         by_wgmma = config.instruction == "wgmma"
         stage = stage_bytes(operand_buffers(product, config, tile))
-        words = product.count * tile["m"] * tile["n"] * max(1, product.result.size // 4)
         steps = ceil_div(ceil_div(product.k, parts), tile["k"])
         return Footprint(
             tiles=tiles,
             threads=self._threads(config),
-            registers=self._registers(config, words // (self._machine.warp_size * self._consumers(config))),
+            registers=self._registers(config, accumulator_registers(product, config, tile, self._machine)),
             shared=operand_bytes(product, config, tile) + (0 if by_wgmma else REDUCTION_BYTES),
             flying=max(1, stages - 1) * stage,
             moved=tiles * steps * stage,

@@ -7,7 +7,15 @@ from functools import partial
 from itertools import islice
 from math import gcd
 
-from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES, channel_bytes, stage_bytes
+from irc.analysis.budgets import (
+    DEFAULT_WARPS,
+    EPILOGUE_BYTES,
+    EXCHANGE_BYTES,
+    MAX_STAGES,
+    channel_bytes,
+    stage_bytes,
+    tile_registers,
+)
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
@@ -144,6 +152,19 @@ def _sharing(product: Product, tile: tuple[int, int], schedule: str) -> tuple[in
     if is_shared and can_share_columns(product, tile):
         return (2, 1)
     return shared_pair(product, tile)
+
+
+def held_products(product: Product, config: ConfigAttr) -> int:
+    """Accumulators for each element of a tile: of all products, and of what an instruction leaves to several."""
+    operands = wgmma_operands(product) if config.instruction == "wgmma" else None
+    return product.count * (1 if operands is None else accumulators(product, operands))
+
+
+def accumulator_registers(product: Product, config: ConfigAttr, tile: TileSizes, machine: Target) -> int:
+    """A thread's registers for the accumulators of a tile."""
+    elements = product.m * tile["n"] * tile["k"] if config.instruction == "columns" else tile["m"] * tile["n"]
+    size = held_products(product, config) * elements * max(product.result.size, ACCUMULATOR_BYTES)
+    return tile_registers(size, machine.warp_size * (config.warps or DEFAULT_WARPS))
 
 
 def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> list[int]:

@@ -6,15 +6,12 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from irc.analysis.budgets import OTHER_REGISTERS
+from irc.analysis.budgets import OTHER_REGISTERS, tile_registers
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.targets import MAX_REGISTERS
 from irc.scheduling.dependences import source_of
 from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
-from irc.support.integers import ceil_div
-
-REGISTER_BYTES = 4
 
 
 def registers_of(value: SSAValue) -> int:
@@ -22,7 +19,7 @@ def registers_of(value: SSAValue) -> int:
     type = tile.tile_type_of(value.type)
     fragment = tile.fragment_of(type)
     assert fragment is not None
-    return ceil_div(fragment.values * element_of(tile.element_type_of(type)).size, REGISTER_BYTES)
+    return tile_registers(fragment.values * element_of(tile.element_type_of(type)).size)
 
 
 def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
