@@ -6,9 +6,10 @@ at the same time, as what they come to can be put together (`irc/splitting/casca
 
 from __future__ import annotations
 
-from math import prod
+from math import lcm, prod
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, rows_of
+from irc.analysis.pages import page_rows
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div
@@ -26,7 +27,7 @@ SHORTEST = 256
 """Columns of a part, at least."""
 
 STEP = 64
-"""Of which the columns of a part are a multiple, so that its last step is a whole one."""
+"""Of which the columns of a part are a multiple, so that its last step is a whole one. Parts have whole pages."""
 
 
 def rows_of_block(cascade: Cascade) -> int:
@@ -52,6 +53,7 @@ def parts_of(cascade: Cascade, machine: Target) -> int:
         return blocks * parts / (ceil_div(blocks * parts, machine.sms) * machine.sms)
 
     most = min(columns // SHORTEST, machine.sms)
-    counts = [parts for parts in range(1, most + 1) if columns % (parts * STEP) == 0] or [1]
+    multiple = lcm(STEP, page_rows(cascade) or 1)
+    counts = [parts for parts in range(1, most + 1) if columns % (parts * multiple) == 0] or [1]
     best = max(map(busy, counts))
     return next(parts for parts in counts if busy(parts) >= CLOSE * best)

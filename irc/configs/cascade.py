@@ -20,6 +20,7 @@ from irc.analysis.budgets import (
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import size_of
+from irc.analysis.pages import page_rows
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.analysis.strided_views import strided_view
 from irc.dialects import nd
@@ -55,7 +56,8 @@ MULTIPLE = 16
 """Of which steps are: the depth of an instruction on 16 bits."""
 
 MAX_STAGES = 2
-"""Each step takes so long that one more in flight is enough."""
+"""Each step takes so long that one more in flight is enough. Of steps that pages make short there are more, with as
+many columns in all."""
 
 SHORT = 1024
 """Columns of the scores up to which a block is over so soon that loads of the next one's matter more than its turn."""
@@ -77,7 +79,7 @@ class CascadeProblem:
     maps load all operands. is_masked: whether the work of a block may depend on its rows. is_relative: whether
     exponentials are relative to a reduction. lasting: values for each of the scores that stay until other scores
     are there, beside one of each. summed: columns of the products that contract the rows, of which each step adds a
-    part to sums."""
+    part to sums. page: rows of the pages in which operands lie along the columns, 0 where none does."""
 
     rows: int
     steps: int
@@ -94,6 +96,7 @@ class CascadeProblem:
     lasting: int
     channels: int
     summed: int = 0
+    page: int = 0
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
@@ -119,6 +122,13 @@ class CascadeProblem:
     def is_divided(self, rows: int, step: int) -> bool:
         """Whether warp groups divide what a step adds to sums: its columns, or those of the sums."""
         return not self.summed or not (step % rows and self.summed % rows)
+
+    def most_stages(self, step: int) -> int:
+        return MAX_STAGES * (STEPS[0] // step if self.page else 1)
+
+    def is_of_page(self, step: int) -> bool:
+        """Whether a step has columns of one page."""
+        return self.page % step == 0
 
 
 def cascade_problem(kernel: FusedOp, config: ConfigAttr) -> CascadeProblem:
@@ -150,6 +160,7 @@ def cascade_problem(kernel: FusedOp, config: ConfigAttr) -> CascadeProblem:
         _lasting(cascade),
         len(held) + len(streamed),
         sum(wide.values()),
+        page_rows(cascade),
     )
 
 
@@ -243,7 +254,8 @@ def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -
     stages = given.stages or MAX_STAGES
     asked = (given.tile or {}).get("k")
     for blocks, step in shapes if given.occupancy is None and asked is None else []:
-        is_held = problem.registers(step) <= problem.allowed_registers(WGMMA_ROWS, machine, blocks)
+        allowed = problem.allowed_registers(WGMMA_ROWS, machine, blocks)
+        is_held = problem.registers(step) <= allowed and problem.is_of_page(step)
         if is_held and problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
             yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
 
@@ -252,8 +264,9 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
     schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     allowed, asked = problem.allowed_registers(rows, machine), (given.tile or {}).get("k")
     steps = [asked] if asked else [step for step in STEPS if problem.registers(step) <= allowed]
-    steps = [step for step in steps if problem.is_divided(rows, step)]
-    for step, stages in [(step, stages) for step in steps for stages in range(given.stages or MAX_STAGES, 0, -1)]:
+    steps = [step for step in steps if problem.is_divided(rows, step) and problem.is_of_page(step)]
+    counts = [(step, given.stages or problem.most_stages(step)) for step in steps]
+    for step, stages in [(step, stages) for step, most in counts for stages in range(most, 0, -1)]:
         if problem.taken(rows, step, stages) <= machine.shared_memory:
             takes_turns = rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked
             yield _config(problem, rows, step, stages, schedule).replace(turns=True if takes_turns else None)
@@ -290,6 +303,8 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
     rows, step, warps = tile.get("m", min(ROWS)), tile.get("k", STEPS[0]), config.warps or GROUP_WARPS
     if step % MULTIPLE:
         return f"steps are multiples of {MULTIPLE}, the depth of an instruction, found k = {step}"
+    if not problem.is_of_page(step):
+        return f"a step is of one page of {problem.page} rows, found k = {step}"
     if config.lag and not problem.is_relative:
         return f"lag is of exponentials relative to a maximum or minimum, of which it has none, found {config.lag}"
     if config.instruction == "wgmma":

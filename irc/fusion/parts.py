@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of
+from irc.analysis.cascades import Cascade, cascade_of
 from irc.analysis.op_classes import is_product, is_view, shape_of, size_of
+from irc.analysis.pages import pages_of, tiled_axes
 from irc.analysis.strided_views import StridedView, strided_view
 from irc.dialects import nd
 from irc.dialects.nd.declared import declared_element
 from irc.fusion.cascades import is_one_kernel
 from irc.ir.blocks import block_of
 from irc.ir.dtypes import Element, element_of
-from irc.ir.iteration import iteration_of, part_of, permutation_of
+from irc.ir.iteration import part_of, permutation_of
 from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import target_of
 
@@ -32,12 +33,13 @@ def copy_parts(block: Block) -> set[Operation]:
     copies: dict[SSAValue, SSAValue] = {}
     roundings = _Roundings()
     made: set[Operation] = set()
-    loaded = [each for cascade in _cascades(block) for each in _loaded(cascade)]
+    loaded = [each for cascade in cascades_in_one_kernel(block) for each in _loaded(cascade)]
     for product, operand, _ in loaded:
         product.operands[operand] = roundings.first(product.operands[operand])
     for product, operand, role in loaded:
         value = product.operands[operand]
-        if value not in copies and _is_read_in_place(strided_view(value), _tiled(product, operand, role)):
+        tiled = tiled_axes(product, operand, role)
+        if value not in copies and pages_of(value, tiled) is None and _is_read_in_place(strided_view(value), tiled):
             ops = _copied(strided_view(value))
             copies[value] = ops[-1].results[0]
             made |= {op for op in ops if not is_view(op)}
@@ -47,7 +49,8 @@ def copy_parts(block: Block) -> set[Operation]:
     return made
 
 
-def _cascades(block: Block) -> Iterator[Cascade]:
+def cascades_in_one_kernel(block: Block) -> Iterator[Cascade]:
+    """The cascades that a kernel each computes."""
     machine = target_of(block)
     seen: set[Operation] = set()
     for product in [op for op in block.ops if is_product(op)]:
@@ -61,13 +64,6 @@ def _loaded(cascade: Cascade) -> Iterator[tuple[Operation, int, str]]:
     """The products and their operands that come from memory, and the role of the axes along which a tile has some."""
     yield from ((op, operand, "mn"[operand]) for op in cascade.scores for operand in (0, 1))
     yield from ((op, 1, "k") for op in cascade.products)
-
-
-def _tiled(product: Operation, operand: int, role: str) -> tuple[int, ...]:
-    """The axes along which a tile lies: the last one with a role, or all where it is short."""
-    iteration = iteration_of(product)
-    axes = iteration.axes(iteration.inputs[operand].map, role)
-    return axes[-1:] if iteration.extents(role)[-1] >= MIN_ROWS else axes
 
 
 def _is_read_in_place(view: StridedView, tiled: tuple[int, ...]) -> bool:

@@ -226,7 +226,9 @@ def _is_larger(user: Operation, op: tile.MapOp) -> bool:
 
 
 def load_index_rule(on: Lowering, op: tile.LoadIndexOp) -> None:
-    on.values[op.result] = Form.of(_read_index(on, op.view, on.form(op.at), op.most_value, op.least_value))
+    on.values[op.result] = Form.of(
+        _read_index(on, op.view, [on.form(each) for each in op.at], op.most_value, op.least_value)
+    )
 
 
 def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
@@ -235,7 +237,7 @@ def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
 
     def step(at: Form, place: Sequence[SSAValue]) -> list[SSAValue]:
         segment, first, begin = place
-        end = _read_index(on, op.ends, at, op.most_value)
+        end = _read_index(on, op.ends, [at], op.most_value)
         rounded = emitter.greatest([Form.of(end) - Form.of(begin) + (rows - 1), constant(0)])
         tiles = emitter.divided(rounded, rows, is_rest=False)
         behind = emitter.value(Form.of(first) + tiles)
@@ -248,17 +250,20 @@ def find_segment_rule(on: Lowering, op: tile.FindSegmentOp) -> None:
     segment, first, begin = emitter.carried(constant(0), constant(op.count), [zero] * 3, step)
     known = emitter.least([Form.of(segment), constant(op.count - 1)])
     is_last = emitter.add(arith.CmpiOp(segment, emitter.index(op.count), "eq"))
-    read = _read_index(on, op.ends, known, op.most_value)
+    read = _read_index(on, op.ends, [known], op.most_value)
     end = emitter.add(arith.SelectOp(is_last, emitter.index(op.most_value), read))
     emitter.ranges |= {segment: (0, op.count), begin: (0, op.most_value), end: (0, op.most_value)}
     start = Form.of(begin) + (Form.of(number) - Form.of(first)) * rows
     on.values |= {op.segment: Form.of(segment), op.first: start, op.end: Form.of(end)}
 
 
-def _read_index(on: Lowering, view: SSAValue, at: Form, most: int, least: int = 0) -> SSAValue:
+def _read_index(on: Lowering, view: SSAValue, at: Sequence[Form], most: int, least: int = 0) -> SSAValue:
     assert isinstance(view.type, tile.ViewType)
     emitter, element = on.emitter, view.type.element_type
-    loaded = emitter.loaded(on.memory[view], at * view.type.get_strides()[0])
+    place = constant(0)
+    for each, stride in zip(at, view.type.get_strides(), strict=True):
+        place = place + each * stride
+    loaded = emitter.loaded(on.memory[view], place)
     above = emitter.add(arith.MaxSIOp(loaded, emitter.number(least, element)))
     clamped = emitter.add(arith.MinSIOp(above, emitter.number(most, element)))
     index = emitter.add(arith.IndexCastOp(clamped, INDEX))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,17 +22,21 @@ from irc.support.diagnostics import IrcError
 
 
 def lower_load_index(code: Code, op: tile.LoadIndexOp) -> None:
-    at, hint = code.scalar(op.at), op.result.name_hint
+    at, hint = [code.scalar(each) for each in op.at], op.result.name_hint
     code.values[op.result] = read_index(code, op.view, at, op.most_value, hint, op.least_value)
 
 
-def read_index(code: Code, view: SSAValue, at: Index, most: int, hint: str | None = None, least: int = 0) -> SSAValue:
+def read_index(
+    code: Code, view: SSAValue, at: Sequence[Index], most: int, hint: str | None = None, least: int = 0
+) -> SSAValue:
     """An element of a view of integers as an index; clamped before it is cast: indices may have fewer bits."""
     assert isinstance(view.type, tile.ViewType)
     e, element = code.e, view.type.element_type
     array = e.value(cuda.RegistersOp(1, element))
-    place = e.index(e.mul(at, view.type.get_strides()[0]))
-    e.insert(cuda.LoadOp(code.pointers[view], place, array, e.index(0), cache="read_only"))
+    place: Index = 0
+    for each, stride in zip(at, view.type.get_strides(), strict=True):
+        place = e.add(place, e.mul(each, stride))
+    e.insert(cuda.LoadOp(code.pointers[view], e.index(place), array, e.index(0), cache="read_only"))
     low, high = (e.value(arith.ConstantOp(scalar(bound, element))) for bound in (least, most))
     loaded = e.value(cuda.GetOp(array, e.index(0)))
     clamped = e.value(arith.MinSIOp(e.value(arith.MaxSIOp(loaded, low)), high))

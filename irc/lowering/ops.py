@@ -51,7 +51,7 @@ def lower_op(code: Code, op: Operation) -> None:
     lowering = LOWERINGS.get(type(op))
     if lowering is not None:
         lowering(code, op)
-    elif op.name.startswith(("arith.", "math.", "cuda.")):
+    elif op.name.startswith(("arith.", "math.", "scalar.", "cuda.")):
         _scalar(code, op)
     else:
         raise IrcError(f"lower-to-cuda has no lowering for {op.name}", op.location)

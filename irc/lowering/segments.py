@@ -39,7 +39,7 @@ class _Walk:
 
     def end(self, segment: Index) -> SSAValue:
         e, op = self.code.e, self.op
-        read = read_index(self.code, op.ends, e.minimum(segment, op.count - 1), op.most_value)
+        read = read_index(self.code, op.ends, [e.minimum(segment, op.count - 1)], op.most_value)
         return e.value(arith.SelectOp(e.compare("slt", segment, op.count), read, e.constant(op.most_value)))
 
     def is_before(self, segment: SSAValue, first: SSAValue, begin: SSAValue) -> SSAValue:
@@ -50,7 +50,7 @@ class _Walk:
         e = self.code.e
         before = e.sub(segment, 1)
         has_others = e.compare("sgt", before, 0)
-        read = read_index(self.code, self.op.ends, e.maximum(e.sub(before, 1), 0), self.op.most_value)
+        read = read_index(self.code, self.op.ends, [e.maximum(e.sub(before, 1), 0)], self.op.most_value)
         start = e.value(arith.SelectOp(has_others, read, e.constant(0)))
         return before, e.sub(first, self._tiles(start, begin)), start
 

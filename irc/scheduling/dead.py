@@ -9,6 +9,7 @@ from irc.dialects import tile
 
 _VALUES = (
     tile.LoadOp,
+    tile.LoadIndexOp,
     tile.MapOp,
     tile.IotaOp,
     tile.SplatOp,

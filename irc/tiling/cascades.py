@@ -214,7 +214,9 @@ class _Walk:
         bounds, offset, scalars = None, block.args[0], stage.scalars
         if plan.outer:
             bounds, offset, scalars = self._flattened(block, plan.outer[0])
-        inner = ReduceStage(self.program, block, [rows, Axis(self.column, offset, self.step)], scalars)
+        scalars = dict(scalars)
+        inner = ReduceStage(self.program, block, [rows, Axis(self.column, offset, self.step, is_aligned=True)], scalars)
+        inner.of_tile = {}
         weights = [self._weights(dot) for dot in plan.products]
         roots = [self._masked(r) for r in plan.reductions]
         self.program.shared = _shared([*roots, *weights, *(each.weights for each in self.across)])
@@ -225,6 +227,7 @@ class _Walk:
         found = [self._updated(inner, r, carried, sums, root) for r, root in zip(plan.reductions, roots, strict=True)]
         found += references.follow(inner, block.args[1 + len(roots) : -len(sums)])
         right = ReduceStage(self.program, block, [inner.axes[1], columns], scalars)
+        right.of_tile = inner.of_tile
         for dot, lhs in zip(plan.products, weights, strict=True):
             if dot is plan.products[-1]:
                 for each in self.across:  # Before the last product, which runs while they are added.
@@ -295,6 +298,7 @@ class _Walk:
         whole = Axis(depth, stage.index(0), depth.extent)
         before = ReduceStage(self.program, stage.block, [stage.axes[0], whole], stage.scalars)
         beside = ReduceStage(self.program, inner.block, [whole, inner.axes[1]], inner.scalars)
+        beside.of_tile = inner.of_tile
         lhs, rhs = scores.lhs, scores.rhs
         if is_crosswise(self.plan.products[0].op, scores.op):
             lhs, rhs = rhs, lhs

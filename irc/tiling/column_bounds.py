@@ -21,9 +21,7 @@ from irc.tiling.predicates import Element, Sum
 from irc.tiling.program import Axis
 from irc.tiling.stage import Stage
 from irc.tiling.stage_code import StageCode
-
-LIMIT = 1 << 30
-"""Numbers beyond it, or its negative, count as it: sums of a few fit into 32 bits, and no place is so far away."""
+from irc.tiling.tile_numbers import LIMIT
 
 BITS = 32
 """Of the narrowest integers of arrays that bounds are read from."""
@@ -144,7 +142,7 @@ class ColumnBounds:
         view = self._code.view(element.argument)
         assert isinstance(view.type, tile.ViewType)
         at = self._code(arith.MinSIOp(at, self._code.index(view.type.get_shape()[0] - 1)))
-        return self._code(tile.LoadIndexOp(view, at, LIMIT, -LIMIT))
+        return self._code(tile.LoadIndexOp(view, [at], LIMIT, -LIMIT))
 
     def _count(self, element: Element, most: SSAValue) -> SSAValue:
         """How many elements are a number at most, of an array that does not fall."""
@@ -152,6 +150,6 @@ class ColumnBounds:
 
         def is_one(count: SSAValue, known: SSAValue) -> SSAValue:
             view, at = code.view(element.argument), code(arith.SubiOp(known, code.index(1)))
-            return code.compare("sle", code(tile.LoadIndexOp(view, at, LIMIT, -LIMIT)), most)
+            return code.compare("sle", code(tile.LoadIndexOp(view, [at], LIMIT, -LIMIT)), most)
 
         return code.search(self.column.extent, is_one)

@@ -9,7 +9,8 @@ from math import inf
 
 from xdsl.dialects.builtin import IntegerType
 
-from irc.tiling.index_maps import ZERO, Coords, Lin, constant
+from irc.ir.dtypes import element_of
+from irc.tiling.index_maps import ZERO, Coords, Lin, bounds, constant
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Load, Node, Reduced, Test, name_of
 
 
@@ -169,5 +170,15 @@ def _place(node: Node) -> Sum | None:
             if a is None or b is None:
                 return None
             return a.plus(b, 1 if name_of(node.op) == "add" else -1)
+        case Apply(inputs=(value,)) if name_of(node.op) == "cast":
+            place = _place(value)
+            return place if place is not None and _keeps(value, place, node.source) else None
         case _:
             return None
+
+
+def _keeps(value: Node, place: Sum, target: IntegerType) -> bool:
+    """Whether an integer is the same in another type."""
+    least, most = element_of(target).limits()
+    low, high = element_of(value.source).limits() if place.elements else bounds(place.places)
+    return least <= low and high <= most

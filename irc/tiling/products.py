@@ -317,7 +317,7 @@ class _Loop:
         blocks = self.blocks
         assert blocks is not None
         inner = ReduceStage(self.program, block, self.stage.axes, scalars)
-        inner.has_quotients = True
+        inner.of_tile = {}
         zero = inner.splat(0, dot.type, inner.shape, dot.location)
         inner.computed[dot] = inner.insert(dot_of(dot, lhs, rhs, zero), dot.location)
         before = replace(blocks)

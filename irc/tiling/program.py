@@ -26,13 +26,14 @@ class Axis:
     """A tile axis: `extent` elements of `dim` from `offset` on. Without a dim, an axis of
     extent 1 that stands for nothing. end: where the elements end that are the tile's own, if it may begin anywhere:
     those behind are another tile's, and are not stored. is_loaded: whether what is loaded there is theirs, not
-    0."""
+    0. is_aligned: whether the offset is known to be a multiple of the extent."""
 
     dim: Dim | None
     offset: SSAValue
     extent: int
     end: SSAValue | None = None
     is_loaded: bool = True
+    is_aligned: bool = False
 
 
 @dataclass

@@ -48,4 +48,4 @@ class Segmented:
         return found.segment, found.first, found.end
 
     def _end(self, code: StageCode, segment: SSAValue) -> SSAValue:
-        return code(tile.LoadIndexOp(code.view(self.ends), segment, self.extent))
+        return code(tile.LoadIndexOp(code.view(self.ends), [segment], self.extent))

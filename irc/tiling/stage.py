@@ -17,12 +17,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError
-from irc.support.integers import ceil_div, round_up
+from irc.support.integers import round_up
 from irc.tiling.index_maps import Dim, Div, Lin, Sym, affine, bounds, constant, lin_of, new_dim
 from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
 from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.program import INDEX, Axis, Program, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
+from irc.tiling.tile_numbers import TileNumbers
 from irc.tiling.view_bounds import bounded_load
 
 
@@ -50,10 +51,10 @@ class Stage:
         self._indices: dict[Dim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
         self._extents: dict[int, SSAValue] = {}
-        self.has_quotients = False
-        """Whether loads take quotients that are the same in all of a tile as scalars."""
-        self._quotients: dict[Div, Dim] = {}
-        """What is one number for all of the tile: its axis divided by a multiple of what the tile has of it."""
+        self.of_tile: dict[Div | Sym, Dim] | None = None
+        """What is one number for all of the tile, for loads to take as scalars: an axis divided by a multiple of what
+        the tile has of it, and indices that arrays have at such places. None where loads compute all for each element.
+        """
         self._own: dict[int, SSAValue] = {}
         """For each axis with an end, a tile of index with its positions, beyond the dimension where they are behind
         that."""
@@ -156,9 +157,8 @@ class Stage:
         """(map, symbols, checked view dimensions, axes that it depends on, the tile's
         shape) of an access to the operand."""
         operand = self.program.domains.operands[argument]
-        lins = operand.view_coords(self.program.domains.bindings, tuple(coords))
-        if self.has_quotients and not is_store:
-            lins = tuple(self._of_tile(lin) for lin in lins)
+        places = operand.view_coords(self.program.domains.bindings, tuple(coords))
+        lins = places if is_store else tuple(self.of_tile_lin(lin) for lin in places)
         symbols: dict[Dim | Sym, SSAValue] = {}
         used: set[int] = set()
 
@@ -177,7 +177,7 @@ class Stage:
         for value in symbols.values():
             used |= {i for i, n in enumerate(extents(value)) if n > 1}
         padded, checked = self.padded(), list[int]()
-        for i, (lin, extent) in enumerate(zip(lins, operand.view_extents, strict=True)):
+        for i, (lin, extent) in enumerate(zip(places, operand.view_extents, strict=True)):
             low, high = bounds(lin, padded)
             if low < 0 or high >= extent:
                 checked.append(i)
@@ -185,29 +185,35 @@ class Stage:
         map = AffineMap(len(self.axes), len(symbols), results)
         return map, list(symbols.values()), checked, frozenset(used), shape
 
-    def _of_tile(self, lin: Lin) -> Lin:
-        """The expression with dimensions of their own for quotients that are the same in all of the tile."""
+    def of_tile_lin(self, lin: Lin) -> Lin:
+        """The expression with dimensions of their own for what is one number for all of the tile."""
+        if self.of_tile is None:
+            return lin
         total = constant(lin.const)
         for atom, factor in lin.terms:
-            quotient = self._quotient(atom) if isinstance(atom, Div) else None
-            total = total + (Lin(((atom, 1),), 0) if quotient is None else lin_of(quotient)) * factor
+            one = None if isinstance(atom, Dim) else self._one_of_tile(atom, self.of_tile)
+            total = total + (Lin(((atom, 1),), 0) if one is None else lin_of(one)) * factor
         return total
 
-    def _quotient(self, div: Div) -> Dim | None:
-        """See `_quotients`; None of what differs in a tile. Tiles of the loop over tiles begin at multiples of their
-        extents."""
-        if div in self._quotients:
-            return self._quotients[div]
+    def _one_of_tile(self, atom: Div | Sym, known: dict[Div | Sym, Dim]) -> Dim | None:
+        """See `of_tile`; None of what may differ in a tile."""
+        if atom not in known:
+            value = self._quotient(atom) if isinstance(atom, Div) else TileNumbers(self).index_of(atom)
+            if value is None:
+                return None
+            known[atom] = new_dim(bounds(Lin(((atom, 1),), 0), self.padded())[1] + 1)
+            self.scalars[known[atom]] = value
+        return known[atom]
+
+    def _quotient(self, div: Div) -> SSAValue | None:
+        """Tiles of the loop over tiles begin at multiples of their extents."""
         axis = next((a for a in self.axes if a.dim is not None and div.value == lin_of(a.dim)), None)
-        if axis is None or axis.dim is None or axis.end is not None or div.by % axis.extent or axis.extent == 1:
+        if axis is None or axis.end is not None or div.by % axis.extent or axis.extent == 1:
             return None
         loop = axis.offset.owner.parent_op() if isinstance(axis.offset.owner, Block) else None
-        if not isinstance(loop, tile.ForTilesOp):
+        if not axis.is_aligned and not isinstance(loop, tile.ForTilesOp):
             return None
-        by = self.index(div.by)
-        dim = self._quotients[div] = new_dim(ceil_div(axis.dim.extent, div.by))
-        self.scalars = {**self.scalars, dim: self.insert(arith.DivUIOp(axis.offset, by), self.program.op.location)}
-        return dim
+        return self.insert(arith.DivUIOp(axis.offset, self.index(div.by)), self.program.op.location)
 
     def load(self, node: Load, outside: float | int = 0) -> SSAValue:
         home = self.home(self.program.dims(node))

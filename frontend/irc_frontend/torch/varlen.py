@@ -2,7 +2,7 @@
 its op becomes irc's when AOTAutograd takes the function apart.
 
 Queries of as many words in each sequence, as in decoding, are batches, whose keys have lengths. Others are packed
-(`packed.py`). Pages of keys are gathered.
+(`packed.py`). Kernels read pages of keys in place (`irc/fusion/pages.py`).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -13,6 +15,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
@@ -23,12 +26,12 @@ from irc.ir.properties import number
 
 @irdl_op_definition
 class LoadIndexOp(IRDLOperation):
-    """Element `at` of a view of one dimension of integers, as an index that all threads have: what is below `least`, 0
-    where that is absent, is `least`, and what is above `most` is `most`."""
+    """The element of a view of integers that is at these coordinates, as an index that all threads have: what is below
+    `least`, 0 where that is absent, is `least`, and what is above `most` is `most`."""
 
     name = "tile.load_index"
     view = operand_def(ViewType)
-    at = operand_def(IndexType)
+    at = var_operand_def(IndexType)
     most = prop_def(IntegerAttr)
     least = opt_prop_def(IntegerAttr)
     result = result_def(IndexType)
@@ -37,7 +40,7 @@ class LoadIndexOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $at `]` attr-dict `:` type($view)"
 
-    def __init__(self, view: SSAValue, at: SSAValue, most: int, least: int = 0):
+    def __init__(self, view: SSAValue, at: Sequence[SSAValue], most: int, least: int = 0):
         bounds = {"most": number(most), "least": number(least) if least else None}
         super().__init__(operands=[view, at], result_types=[IndexType()], properties=bounds)
 
@@ -50,7 +53,9 @@ class LoadIndexOp(IRDLOperation):
         return 0 if self.least is None else self.least.value.data
 
     def verify_(self) -> None:
-        _verify_integers(self.view)
+        assert isinstance(self.view.type, ViewType)
+        if len(self.at) != self.view.type.rank or not isinstance(self.view.type.element_type, IntegerType):
+            raise VerifyException(f"expected a view of integers of {len(self.at)} dimensions, found {self.view.type}")
 
 
 @irdl_op_definition
@@ -99,12 +104,8 @@ class FindSegmentOp(IRDLOperation):
         return self.most.value.data
 
     def verify_(self) -> None:
-        _verify_integers(self.ends)
+        assert isinstance(self.ends.type, ViewType)
+        if self.ends.type.rank != 1 or not isinstance(self.ends.type.element_type, IntegerType):
+            raise VerifyException(f"expected a view of one dimension of integers, found {self.ends.type}")
         if self.rows_value < 1:
             raise VerifyException(f"expected tiles of 1 row or more, found {self.rows_value}")
-
-
-def _verify_integers(view: SSAValue) -> None:
-    assert isinstance(view.type, ViewType)
-    if view.type.rank != 1 or not isinstance(view.type.element_type, IntegerType):
-        raise VerifyException(f"expected a view of one dimension of integers, found {view.type}")

@@ -360,10 +360,11 @@ def _gathered(m: _Machine, op: tile.AccessOp, type: Any, other: Any, tap: Sequen
 
 def _load_index(m: _Machine, op: tile.LoadIndexOp) -> list[Any]:
     view: View = m.values[op.view]
-    at = int(m.values[op.at])
-    if not 0 <= at < view.shape[0]:
-        raise IrcError(f"element {at} of a view of {view.shape[0]} is read as an index: {op}", op.location)
-    return [np.clip(view.memory[at * view.strides[0]].astype(np.int64), op.least_value, op.most_value)]
+    at = [int(m.values[each]) for each in op.at]
+    if not all(0 <= each < extent for each, extent in zip(at, view.shape, strict=True)):
+        raise IrcError(f"element {at} of a view of {list(view.shape)} is read as an index: {op}", op.location)
+    place = sum(each * stride for each, stride in zip(at, view.strides, strict=True))
+    return [np.clip(view.memory[place].astype(np.int64), op.least_value, op.most_value)]
 
 
 def _find_segment(m: _Machine, op: tile.FindSegmentOp) -> list[Any]:

@@ -478,3 +478,19 @@ func.func @f(%x: tensor<4x64x128xf8E4M3FN>, %w: tensor<4x64x128xf8E4M3FN>) -> te
   }
   func.return %r : tensor<64x64xf32>
 }
+
+// -----
+
+func.func @f(%q: tensor<4x64x64xbf16>, %pool: tensor<99x32x64xbf16>, %table: tensor<4x16xi32>) -> tensor<4x64x64xf32> {
+  // expected-error @below {{kernel k: a step is of one page of 32 rows, found k = 64}}
+  %r = kernel.fused @k cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<4x64x64xbf16>, %pool_1 = %pool : tensor<99x32x64xbf16>, %table_1 = %table : tensor<4x16xi32>) -> tensor<4x64x64xf32> {
+    %taken = nd.take %pool_1, %table_1 {axis = 0} : (tensor<99x32x64xbf16>, tensor<4x16xi32>) -> tensor<4x16x32x64xbf16>
+    %k = nd.reshape %taken : tensor<4x16x32x64xbf16> -> tensor<4x512x64xbf16>
+    %s = nd.matmul %q_1, %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<4x64x64xbf16>, tensor<4x512x64xbf16>) -> tensor<4x64x512xf32>
+    %e = nd.relu %s : tensor<4x64x512xf32>
+    %p = nd.cast %e : tensor<4x64x512xf32> -> tensor<4x64x512xbf16>
+    %y = nd.matmul %p, %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<4x64x512xbf16>, tensor<4x512x64xbf16>) -> tensor<4x64x64xf32>
+    kernel.yield %y : tensor<4x64x64xf32>
+  }
+  func.return %r : tensor<4x64x64xf32>
+}

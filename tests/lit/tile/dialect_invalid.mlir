@@ -428,8 +428,17 @@ tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i
 
 tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i) extents [64] steps [8] {
-    // expected-error @below {{expected a view of one dimension of integers, found !tile.view<64xf32>}}
+    // expected-error @below {{expected a view of integers of 1 dimensions, found !tile.view<64xf32>}}
     %a = tile.load_index %x[%i] {most = 8 : i64} : !tile.view<64xf32>
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<8x8xi32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i) extents [64] steps [8] {
+    // expected-error @below {{expected a view of integers of 1 dimensions, found !tile.view<8x8xi32>}}
+    %a = tile.load_index %x[%i] {most = 8 : i64} : !tile.view<8x8xi32>
   }
 }
 

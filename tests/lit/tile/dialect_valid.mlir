@@ -192,11 +192,13 @@ tile.program @groups(%y: !tile.view<64xf32>) {results = 1 : i64} {
 // CHECK:      tile.program @indices
 // CHECK:        %j = tile.load_index %e[%i] {most = 64 : i64} : !tile.view<8xi32>
 // CHECK-NEXT:   %l = tile.load_index %e[%i] {most = 64 : i64, least = -64 : i64} : !tile.view<8xi32>
+// CHECK-NEXT:   %m = tile.load_index %t[%i, %j] {most = 64 : i64} : !tile.view<8x65xi32>
 // CHECK-NEXT:   %segment, %first, %end = tile.find_segment %e[%i] {rows = 16 : i64, most = 64 : i64} : !tile.view<8xi32>
-tile.program @indices(%e: !tile.view<8xi32>, %y: !tile.view<64xi32>) {results = 1 : i64} {
+tile.program @indices(%e: !tile.view<8xi32>, %t: !tile.view<8x65xi32>, %y: !tile.view<64xi32>) {results = 1 : i64} {
   tile.for_tiles (%i) extents [8] steps [1] {
     %j = tile.load_index %e[%i] {most = 64 : i64} : !tile.view<8xi32>
     %l = tile.load_index %e[%i] {most = 64 : i64, least = -64 : i64} : !tile.view<8xi32>
+    %m = tile.load_index %t[%i, %j] {most = 64 : i64} : !tile.view<8x65xi32>
     %segment, %first, %end = tile.find_segment %e[%i] {rows = 16 : i64, most = 64 : i64} : !tile.view<8xi32>
     %one = arith.constant 1 : i32
     %a = tile.splat %one : i32 -> tensor<1xi32>
