@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.ir import Operation, SSAValue
 
@@ -251,13 +252,15 @@ def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -
     else:
         shapes = [(3, 64)] if is_short and problem.is_masked else []
         shapes += [(2, 128)] if is_short or problem.is_masked else []
-    stages = given.stages or MAX_STAGES
-    asked = (given.tile or {}).get("k")
-    for blocks, step in shapes if given.occupancy is None and asked is None else []:
-        allowed = problem.allowed_registers(WGMMA_ROWS, machine, blocks)
-        is_held = problem.registers(step) <= allowed and problem.is_of_page(step)
-        if is_held and problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
-            yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
+    is_open = given.occupancy is None and "k" not in (given.tile or {})
+    for blocks, longest in shapes if is_open else []:
+        step = gcd(longest, problem.page)
+        counts = [given.stages] if given.stages else range(problem.most_stages(step), MAX_STAGES - 1, -1)
+        if problem.registers(step) > problem.allowed_registers(WGMMA_ROWS, machine, blocks):
+            continue
+        for stages in counts:
+            if problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
+                yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
 
 
 def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
