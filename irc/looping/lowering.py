@@ -40,6 +40,8 @@ class Lowering:
     def run(self) -> None:
         if self._program.summed:
             raise Unsupported("sums that tiles add to in any order")
+        if self._program.updated:
+            raise Unsupported("a result that keeps what an operand holds")
         first = Form.of(self._kernel.first)
         self.emitter.ranges[self._kernel.first] = (0, self._kernel.tile_count)
         self.emitter.ranges[self._kernel.end] = (0, self._kernel.tile_count)

@@ -79,7 +79,10 @@ class PlanEmitter:
 
     def _step(self, step: Step, stream: int) -> Operation:
         if step.result is None and step.kernel is None:
-            return MemsetOp(self._buffers[step.writes[0]], stream=stream)
+            target = self._buffers[step.writes[0]]
+            if step.reads:
+                return CopyOp(self._buffers[step.reads[0]], target, stream=stream)
+            return MemsetOp(target, stream=stream)
         if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]

@@ -36,8 +36,9 @@ from irc.support.diagnostics import IrcError
 
 @dataclass
 class Step:
-    """A launch, or, without a kernel, a copy to a result or zeros in an array: the arrays it reads and writes, by their
-    roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself where that is one."""
+    """A launch, or, without a kernel, a copy to a result or another array, or zeros in one: the arrays it reads and
+    writes, by their roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself where
+    that is one."""
 
     reads: list[SSAValue]
     writes: list[SSAValue]
@@ -84,6 +85,7 @@ class Steps:
             self._visit(op)
         self._add_copies(terminator)
         self._order_overwrites(terminator)
+        self._fill_updated()
         self._group()
 
     def _root(self, value: SSAValue) -> SSAValue:
@@ -98,20 +100,25 @@ class Steps:
             root = self._root(value)
             if root is self._donated.get(index):
                 continue
-            is_sum = isinstance(root.owner, KernelLaunchOp) and self._is_sum(root.owner, root)
+            owner = root.owner
             if (
-                isinstance(root.owner, KernelLaunchOp)
+                isinstance(owner, KernelLaunchOp)
                 and root not in self.direct
-                and not (is_sum and index in self._donated)
+                and not (index in self._donated and self._is_written_late(owner, root, self._donated[index]))
             ):
                 self.direct[root] = index
             else:
                 self._copies.append((index, root))
 
-    def _is_sum(self, op: KernelLaunchOp, root: SSAValue) -> bool:
-        """Whether a launch adds to its result, which is zero before: it may be no memory that is read by then."""
+    def _is_written_late(self, op: KernelLaunchOp, root: SSAValue, donated: SSAValue) -> bool:
+        """Whether a launch writes nothing but its elements to the memory of a donated argument: what it adds to is zero
+        before, what it updates has what another array holds."""
         kernel = self.kernels.get(_callee(op))
-        return kernel is not None and any([*op.inputs, *op.outputs][number] is root for number in kernel.summed)
+        if kernel is None:
+            return False
+        operands = [*op.inputs, *op.outputs]
+        updated = [self._root(operands[a]) for a, b in kernel.updated_pairs if operands[b] is root]
+        return any(operands[number] is root for number in kernel.summed) or any(x is not donated for x in updated)
 
     def _visit(self, op: Operation) -> None:
         if isinstance(op, ReturnOp) or op.name == "nd.reshape":
@@ -168,6 +175,17 @@ class Steps:
         step.needs = sorted({*step.needs, *self._readers(argument, writer)})
         if argument in step.reads and step.kernel is not None:
             _allow_overwriting(self.kernels[step.kernel])
+
+    def _fill_updated(self) -> None:
+        """Copies what the results of launches hold where nothing is stored, unless they are written over it."""
+        for step in list(self.steps):
+            for read, written in sorted(() if step.kernel is None else self.kernels[step.kernel].updated_pairs):
+                source, root = step.reads[read], step.writes[written - len(step.reads)]
+                if (result := self.direct.get(root)) is not None and self._donated.get(result) is source:
+                    continue
+                needs = [self._maker[source]] if source in self._maker else []
+                step.needs = sorted({*step.needs, len(self.steps)})
+                self.steps.append(Step([source], [root], step.location, needs=needs))
 
     def _group(self) -> None:
         """Puts small launches of one kernel together, and all steps behind what they need."""

@@ -105,7 +105,7 @@ class _Lowering:
             value,
             op.view,
             offsets,
-            symbols=op.symbols,
+            symbols=self._symbols(op, axes),
             map=access,
             checked=sorted(checked),
             end=end,
@@ -221,10 +221,14 @@ class _Lowering:
         offsets, access = self._shapes.access(op, axes, at)
         checked = {*op.checked_dims, *self._shapes.padded_dims(op.access_map, shape_of(op.result))}
         type = self._shapes.type(op.result, axes)
-        symbols = [self._tile(each, axes) if rank_of(each) else each for each in op.symbols]
+        symbols = self._symbols(op, axes)
         return at.value(
             tile.LoadOp.of(op.view, offsets, type, symbols=symbols, other=op.other, map=access, checked=sorted(checked))
         )
+
+    def _symbols(self, op: tile.LoadOp | tile.StoreOp, axes: Placement) -> list[SSAValue]:
+        """The positions that an access is given, and tiles of such."""
+        return [self._tile(each, axes) if rank_of(each) else each for each in op.symbols]
 
     # Elementwise
 

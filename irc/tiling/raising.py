@@ -61,6 +61,8 @@ class _Raising:
     def __post_init__(self) -> None:
         self.arrays.update(zip(self.program.inputs, self.operands, strict=True))
         self.arrays.update(dict.fromkeys(self.program.outputs))
+        args = self.program.body.block.args
+        self.arrays.update({args[result]: self.arrays[args[operand]] for operand, result in self.program.updated})
 
     def results(self) -> list[SSAValue]:
         found = [self.arrays[view] for view in self.program.outputs]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from irc_frontend.torch import backend, division
@@ -121,3 +122,46 @@ def test_numbers_that_wait_for_nothing_are_drawn_first() -> None:
         torch.manual_seed(1)
         found.append(function(x))
     torch.testing.assert_close(found[1], found[0])
+
+
+def donated_of(function: Callable[..., Any], *inputs: torch.Tensor) -> tuple[list[str], list[str]]:
+    """The arguments that the one program of a graph on a GPU writes to, and the copies that stay with torch."""
+    graph = make_fx(function, tracing_mode="fake")(*inputs).graph
+    with FakeTensorMode() as mode:
+        for node in graph.nodes:
+            if isinstance(x := node.meta.get("val"), torch.Tensor):
+                node.meta["val"] = mode.from_tensor(
+                    torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda")
+                )
+    found = divide(graph, {})
+    ((subgraph,),) = found.subgraphs
+    assert [node.all_input_nodes for node in graph.nodes if node.target is torch.ops.aten.copy_.default]
+    return [node.name for node in subgraph.donated], [str(node.all_input_nodes[0]) for node in found.writes]
+
+
+def test_arguments_with_new_values_are_written_by_their_program() -> None:
+    place, row = torch.zeros(1, dtype=torch.long), torch.zeros(1024, 1, dtype=torch.bfloat16)
+
+    def step(cache: torch.Tensor, place: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+        new = torch.ops.aten.index_put(cache, [None, place], row)
+        cache.copy_(new)
+        return new.sum(1)
+
+    assert donated_of(step, NARROW, place, row) == (["cache_1"], [])
+
+
+def test_arguments_that_are_read_elsewhere_are_copied_into() -> None:
+    def given(x: torch.Tensor) -> torch.Tensor:
+        new = x + 1
+        x.copy_(new)
+        return new.view(-1)
+
+    assert donated_of(given, NARROW) == ([], ["x_1"])  # the caller gets the array itself
+
+    def small(x: torch.Tensor) -> torch.Tensor:
+        new = x + 1
+        x.copy_(new)
+        return new.sum(0)
+
+    assert donated_of(small, torch.zeros(16, 16)) == ([], ["x_1"])
+    assert donated_of(small, NARROW) == (["x_1"], [])

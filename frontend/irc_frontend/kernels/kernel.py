@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from irc_frontend.kernels.gradients import Recorded
     from irc_frontend.kernels.recording import Recorder
 
-__all__ = ["Kernel", "addmm", "atomic_add", "empty", "empty_like", "kernel"]
+__all__ = ["Kernel", "addmm", "atomic_add", "copy_of", "empty", "empty_like", "kernel"]
 
 _made: WeakSet[Kernel] = WeakSet()
 _followers: list[Callable[[Kernel], None]] = []
@@ -218,6 +218,14 @@ def empty_like(x: Like, dtype: Any = None) -> Tensor:
     """`empty` of the shape of an array, and its element type unless one is given."""
     node = node_of(x)
     return empty(node.shape, node.element if dtype is None else dtype)
+
+
+def copy_of(x: Like) -> Tensor:
+    """An array that holds what another one does, but for what a loop over tiles writes, which may not read x. It costs
+    no copy where the memory of x is free to be written to: where x is donated. A tile may be stored at a place that is
+    computed, a tile of one integer: `out[m, at[0:1]] = tile`; one out of range stores nothing."""
+    node = node_of(x)
+    return Tensor.of(Node(EMPTY, (node,), node.shape, node.element))
 
 
 def addmm(c: Like, a: Like, b: Like) -> Tensor:

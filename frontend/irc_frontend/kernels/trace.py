@@ -191,6 +191,10 @@ class Trace:
         program.body.block.add_op(self._tiles)
         if sums := [len(self._views) + at for at, node in enumerate(self._written) if node in self._added_to]:
             program.sums = numbers(sums)
+        reads = [*self._views]
+        copies = [(reads.index(node.operands[0]), at) for at, node in enumerate(self._written) if node.operands]
+        if copies:
+            program.updates = numbers([number for a, b in copies for number in (a, len(reads) + b)])
         return Launched(program, [*self._views], [each for each, _ in self._written.values()], self.facts)
 
     # Indices
@@ -253,6 +257,8 @@ class Trace:
             raise fail("a tile is not indexed by tiles: it is one already", "slices and None index it")
         if array.node in self._written:
             raise fail("an array is read that the same loop nest writes: another block may not have written it yet")
+        if any(written.node.operands == (array.node,) for written, _ in self._written.values()):
+            raise fail("an array is read of which the same loop nest writes a copy: that may be in its memory")
         if array.node.op == EMPTY:
             raise fail("an array that `empty` made is read before it is written")
         base, permutation = as_it_lies(array.node)
@@ -301,11 +307,18 @@ class Trace:
     def store(self, array: Tensor, key: Any, value: Any, *, add: bool = False) -> None:
         """Writes a tile to an array at an index, or adds it to what other tiles have added there."""
         if array.node.op != EMPTY:
-            raise fail("a kernel writes arrays that `empty` or `empty_like` made in it", "copy what is to be changed")
+            raise fail(
+                "a kernel writes arrays that `empty`, `empty_like` or `copy_of` made in it",
+                "write a copy of what is to be changed: out = copy_of(x)",
+            )
         access = access_of(array.node, key, self._ranges)
         self.facts.accesses.append(access)
-        if access.gathers:
-            raise fail("a tile is not stored at places that are computed", "two blocks could write one element")
+        is_copy = bool(array.node.operands)
+        if access.gathers and not (is_copy and all(node.shape == (1,) for node, _ in access.gathers)):
+            raise fail(
+                "a tile is not stored at places that are computed, but at one in a copy",
+                "two blocks could write one element; out = copy_of(x), out[m, at[0:1]] = tile",
+            )
         tile_node = stored(value, array, access)
         if add and array.node.element != "f32":
             raise fail(f"tiles are added to arrays of f32, found {array.node.element}", 'empty(shape, "f32")')
@@ -314,20 +327,31 @@ class Trace:
         if add:
             self._added_to.add(array.node)
         if array.node not in self._written:
+            if is_copy:
+                self._copied_view(array.node.operands[0])
             self._written[array.node] = array, self._new_view(array.node)
         elif self._written[array.node][0] is not array:
             raise fail("an array is written under two names")
+        gathers = [self._gathered(node, axis, len(access.shape)) for node, axis in access.gathers]
         op = tile.StoreOp.of(
             self.emit(tile_node),
             self._written[array.node][1],
             [self._offset(dim) for dim in access.dims],
-            symbols=[self._symbols[number][0] for number in access.given],
+            symbols=[*(self._symbols[number][0] for number in access.given), *(self._values[n][0] for n in gathers)],
             map=access.map,
             checked=access.checked,
             add=add,
             location=location_here(),
         )
         self._frames[-1].block.add_op(op)
+
+    def _copied_view(self, source: Node) -> None:
+        """The view of an array of which a copy is written."""
+        if not self._is_array(source):
+            raise fail("a tile is no array to be copied", "copy_of(x) stands before the loop")
+        if source in self._views:
+            raise fail("an array is read of which the same loop nest writes a copy: that may be in its memory")
+        self._view(source)
 
     def _offset(self, dim: Dim | None) -> SSAValue:
         if dim is not None:

@@ -32,6 +32,9 @@ _CAST = torch.ops.aten._to_copy.default
 MIN_REPEATED = 1 << 20
 """Bytes of an array at least, that it is computed again for: smaller ones stay in the L2."""
 
+MIN_DONATED = 1 << 16
+"""Bytes of an argument at least, that a program writes to: torch copies all smaller ones in one launch."""
+
 MAX_REPEATED = 64
 """Nodes that are computed again for one array."""
 
@@ -40,7 +43,8 @@ MAX_REPEATED = 64
 class Subgraph:
     """The nodes of one program. own: those that it alone computes, or computes first; repeated: those of others that it
     computes again; body: all of them, in the order of the graph, with the views that it reads through; inputs: what
-    they take from outside; results: what others take of them."""
+    they take from outside; results: what others take of them; donated: inputs, arguments of the graph, whose new values
+    are the first results, in order, and are written to their memory."""
 
     level: int
     device: torch.device
@@ -49,6 +53,7 @@ class Subgraph:
     body: list[FxNode] = field(default_factory=list)
     inputs: list[FxNode] = field(default_factory=list)
     results: list[FxNode] = field(default_factory=list)
+    donated: list[FxNode] = field(default_factory=list)
 
 
 @dataclass
@@ -82,7 +87,7 @@ class _Divider:
         self._loose: set[FxNode] = set()
         """Views, and arrays made from nothing."""
         self._refused = refused
-        self._writes = [node for node in graph.nodes if _is_write(node)]
+        self._writes = writes_of(graph)
         self._first: list[FxNode] = []
         last_ordered: int | None = None
         for node in graph.nodes:
@@ -143,6 +148,8 @@ class _Divider:
         levels = 1 + max(
             [subgraph.level for subgraph in self._subgraphs.values()] + [self._done[node] for node in left]
         )
+        for subgraph in self._subgraphs.values():
+            self._donate(subgraph)
         of_torch = [node for node in self._order if node in self._reasons or (node in taken and node in self._loose)]
         of_torch = [node for node in of_torch if node not in self._first]
         return Division(
@@ -152,9 +159,34 @@ class _Divider:
                 for level in range(levels)
             ],
             [[node for node in of_torch if self._done[node] == level] for level in range(levels)],
-            self._writes,
+            [node for node in self._writes if not self._is_donated(node)],
             self._reasons,
         )
+
+    def _donate(self, subgraph: Subgraph) -> None:
+        """Finds the arguments whose new value a program on a GPU makes, and that nothing else reads."""
+        if subgraph.device.type != "cuda":
+            return
+        body, pairs = set(subgraph.body), dict[FxNode, FxNode]()
+        for write in self._writes:
+            argument, value = write.all_input_nodes
+            others = (user for user in argument.users if user not in body and not _is_write(user))
+            is_own = argument.op == "placeholder" and argument in subgraph.inputs and not any(others)
+            is_own = is_own and nbytes_of(argument) >= MIN_DONATED
+            is_new = value in subgraph.results and value not in pairs and not self._is_result(value)
+            if is_own and is_new and _lies_alike(argument, value):
+                pairs[value] = argument
+        subgraph.donated = list(pairs.values())
+        subgraph.results = [*pairs, *(node for node in subgraph.results if node not in pairs)]
+
+    def _is_result(self, node: FxNode) -> bool:
+        """Whether the graph gives an array, or a view of it."""
+        return any(user.op == "output" or (user in self._loose and self._is_result(user)) for user in node.users)
+
+    def _is_donated(self, write: FxNode) -> bool:
+        argument, value = write.all_input_nodes
+        subgraph = self._subgraph_of.get(value)
+        return subgraph is not None and (argument, value) in zip(subgraph.donated, subgraph.results, strict=False)
 
     def _through(self, nodes: Iterable[FxNode]) -> Iterator[FxNode]:
         """The nodes, and those behind the views among them."""
@@ -232,10 +264,21 @@ def nbytes_of(node: FxNode) -> int:
     return sum(x.nbytes for x in tree_leaves(value_of(node)) if isinstance(x, torch.Tensor))
 
 
+def writes_of(graph: Graph) -> list[FxNode]:
+    """The copies at a graph's end that give arguments their new values."""
+    return [node for node in graph.nodes if _is_write(node)]
+
+
 def _is_write(node: FxNode) -> bool:
     """Whether it is one of the copies at a graph's end that give an argument its new value: AOTAutograd has no others,
     and nothing reads them."""
     return node.target is torch.ops.aten.copy_.default and not node.users and len(node.all_input_nodes) == 2
+
+
+def _lies_alike(one: FxNode, other: FxNode) -> bool:
+    """Whether two arrays have one type and lie alike."""
+    a, b = value_of(one), value_of(other)
+    return (a.dtype, a.device, a.shape, a.stride()) == (b.dtype, b.device, b.shape, b.stride())
 
 
 def _is_given(node: FxNode) -> bool:

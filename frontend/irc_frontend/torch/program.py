@@ -132,7 +132,10 @@ class Program:
         with target(_target_of(subgraph)):
             any_order = not torch.are_deterministic_algorithms_enabled()
             self.executable = compile_nodes(
-                *_recorded(subgraph, self._taken, self._made), any_order=any_order, dims=self._dims
+                *_recorded(subgraph, self._taken, self._made),
+                [subgraph.inputs.index(node) for node in subgraph.donated],
+                any_order=any_order,
+                dims=self._dims,
             )
         self._run = self._unsized if dims else self._runner()
 
@@ -180,7 +183,9 @@ class Program:
         assert library is not None
         arena_of = emptier(torch, (arena_bytes,), (1,), torch.uint8)
         taken = Layouts(self._taken)
-        makers = [emptier(torch, layout.shape, layout.stride, layout.dtype) for layout in self._made]
+        donated = [self.subgraph.inputs.index(node) for node in self.subgraph.donated]
+        made = self._made[len(donated) :]
+        makers = [emptier(torch, layout.shape, layout.stride, layout.dtype) for layout in made]
 
         def run(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
             if torch.cuda.current_device() != ordinal:
@@ -188,7 +193,7 @@ class Program:
                     return run(tensors)
             # What is copied has to stay until the run is enqueued; then its memory may go to who comes later.
             kept, addresses = taken.placed(tensors)
-            results = [make() for make in makers]
+            results = [*(kept[number] for number in donated), *(make() for make in makers)]
             arena = arena_of() if arena_bytes else None
             launch(
                 addresses,
@@ -196,6 +201,9 @@ class Program:
                 library.current_stream(ordinal),
                 None if arena is None else arena.data_ptr(),
             )
+            for number in donated:
+                if kept[number] is not tensors[number]:  # it did not lie as the program has it
+                    tensors[number].copy_(kept[number])
             del kept
             return results
 

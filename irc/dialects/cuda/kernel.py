@@ -50,8 +50,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     memory; `index` is the width, 32 or 64, of `index` values; `min_blocks` is the blocks an SM should hold
     (`__launch_bounds__`). `operands` names, for each argument, the operand of the launch that it describes (several
     may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
-    operands: the second may be written to the memory of the first. `sums` are launch operands that are zero before the
-    launch, to which it adds. Pointers do not overlap, unless `aliased` is there.
+    operands: the second may be written to the memory of the first; of those in `updates` the second holds before the
+    launch what the first does. `sums` are launch operands that are zero before the launch, to which it adds. Pointers
+    do not overlap, unless `aliased` is there.
     `dims` names those of the module whose sizes are operands of the launch behind its arrays, each a multiple of what
     the dim is a multiple of; `domains` are those whose tiles the grid has then: of each the blocks of a cluster, the
     most clusters (0: any number), and an extent and a step along each dimension.
@@ -71,6 +72,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     launch_operands = opt_prop_def(DenseArrayBase, prop_name="operands")
     writes = opt_prop_def(DenseArrayBase)
     in_place = opt_prop_def(DenseArrayBase)
+    updates = opt_prop_def(DenseArrayBase)
     sums = opt_prop_def(DenseArrayBase)
     dims = opt_prop_def(ArrayAttr)
     domains = opt_prop_def(ArrayAttr)
@@ -94,6 +96,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         operands: Sequence[int] | None = None,
         writes: Sequence[int] | None = None,
         in_place: Sequence[int] | None = None,
+        updates: Sequence[int] | None = None,
         sums: Sequence[int] | None = None,
         dims: Sequence[str] | None = None,
         domains: ArrayAttr | None = None,
@@ -114,6 +117,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "operands": numbers(operands),
                 "writes": numbers(writes),
                 "in_place": numbers(in_place),
+                "updates": numbers(updates),
                 "sums": numbers(sums),
                 "dims": None if dims is None else ArrayAttr(map(StringAttr, dims)),
                 "domains": domains,
@@ -144,8 +148,12 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     @property
     def in_place_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs of launch operands of which the second may be written to the memory of the first."""
-        found = () if self.in_place is None else values_of(self.in_place)
-        return frozenset(zip(found[::2], found[1::2], strict=True))
+        return _pairs(self.in_place) | self.updated_pairs
+
+    @property
+    def updated_pairs(self) -> frozenset[tuple[int, int]]:
+        """Pairs of launch operands of which the second holds what the first does before the launch."""
+        return _pairs(self.updates)
 
     @property
     def summed(self) -> frozenset[int]:
@@ -226,8 +234,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         for argument, writes in zip(self.arguments, self.written, strict=True):
             if not writes and any(_writes_through(use) for use in argument.uses):
                 raise VerifyException(f"expected {_named(argument)} to be read only, as its entry of writes says")
-        if self.in_place is not None and len(self.in_place) % 2:
-            raise VerifyException(f"expected pairs of operands in in_place, found {len(self.in_place)} numbers")
+        for name, pairs in (("in_place", self.in_place), ("updates", self.updates)):
+            if pairs is not None and len(pairs) % 2:
+                raise VerifyException(f"expected pairs of operands in {name}, found {len(pairs)} numbers")
         for domain in () if self.domains is None else self.domains:
             if not isinstance(domain, DenseArrayBase) or len(domain) < 4 or len(domain) % 2:
                 raise VerifyException("expected domains of a cluster, a limit, and pairs of an extent and a step")
@@ -266,6 +275,11 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
+def _pairs(property: DenseArrayBase | None) -> frozenset[tuple[int, int]]:
+    found = values_of(property)
+    return frozenset(zip(found[::2], found[1::2], strict=True))
+
+
 def _writes_through(use: Use) -> bool:
     """Whether an op writes memory through the operand, a pointer or a tensor map."""
     names = ("cuda.store", "cuda.atomic", "cuda.tma_store")
@@ -276,7 +290,7 @@ def _named(argument: SSAValue) -> str:
     return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
 
 
-_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "sums")
+_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "updates", "sums")
 _CLAUSES = (
     "grid",
     "block",
@@ -287,6 +301,7 @@ _CLAUSES = (
     "operands",
     "writes",
     "in_place",
+    "updates",
     "sums",
     "dims",
     "domains",

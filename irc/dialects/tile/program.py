@@ -31,7 +31,7 @@ from irc.ir.properties import number, values_of
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
 
-PROGRAM_PROPERTIES = ("results", *DECIDED, "domains", "in_place", "sums", "config")
+PROGRAM_PROPERTIES = ("results", *DECIDED, "domains", "in_place", "updates", "sums", "config")
 """The properties of a program, in the order in which they are printed."""
 
 
@@ -42,8 +42,10 @@ class ProgramOp(IRDLOperation):
     Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
     buffers take (`plan-shared`), blocks of the `grid` (`lower-schedule`), and, where these depend on run-time extents,
     the `domains` of which they are the tiles, as `cuda.kernel` has them. `in_place` are pairs of the numbers of an
-    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`). `sums` are the
-    numbers of results, counted so, that are zero before the launch, and that its stores add to.
+    operand and of a result that may be written over it, counted behind the operands (`mark-in-place`). `updates` are
+    such pairs of a result that has what the operand holds wherever nothing is stored: it is written over the operand,
+    or over a copy of it that is made before the launch. `sums` are the numbers of results, counted so, that are zero
+    before the launch, and that its stores add to.
     """
 
     name = "tile.program"
@@ -54,6 +56,7 @@ class ProgramOp(IRDLOperation):
     grid = opt_prop_def(IntegerAttr)
     domains = opt_prop_def(ArrayAttr)
     in_place = opt_prop_def(DenseArrayBase)
+    updates = opt_prop_def(DenseArrayBase)
     sums = opt_prop_def(DenseArrayBase)
     config = opt_prop_def()
     body = region_def("single_block")
@@ -105,6 +108,13 @@ class ProgramOp(IRDLOperation):
         for operand, result in self.shared_places:
             if not (0 <= operand < inputs <= result < len(args)):
                 raise VerifyException(f"expected in_place to pair an operand and a result, found {operand}, {result}")
+        for operand, result in self.updated:
+            if not (0 <= operand < inputs <= result < len(args)) or args[operand].type != args[result].type:
+                raise VerifyException(
+                    f"expected updates to pair an operand and a result of its type, found {operand}, {result}"
+                )
+            if args[operand].uses:
+                raise VerifyException(f"expected operand {operand}, which a result updates, not to be read")
         self._verify_sums(inputs)
         arguments = (arg for op in self.walk() for region in op.regions for b in region.blocks for arg in b.args)
         results = (result for op in self.walk() for result in op.results)
@@ -138,8 +148,12 @@ class ProgramOp(IRDLOperation):
     @property
     def shared_places(self) -> tuple[tuple[int, int], ...]:
         """The pairs of `in_place`."""
-        pairs = values_of(self.in_place)
-        return tuple(zip(pairs[::2], pairs[1::2], strict=False))
+        return _pairs(self.in_place)
+
+    @property
+    def updated(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of `updates`."""
+        return _pairs(self.updates)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -181,3 +195,8 @@ class ExtentOp(PureOp):
 
     def __init__(self, extent: int) -> None:
         super().__init__(properties={"extent": IntegerAttr(extent, IndexType())}, result_types=[IndexType()])
+
+
+def _pairs(property: DenseArrayBase | None) -> tuple[tuple[int, int], ...]:
+    numbers = values_of(property)
+    return tuple(zip(numbers[::2], numbers[1::2], strict=False))

@@ -84,6 +84,8 @@ def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tup
 def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequence[Any]) -> tuple[Array, ...]:
     """The results, of the given tensor types, of one program on whole arrays."""
     outputs = [np.zeros(t.get_shape(), element_of(t).dtype) for t in results]
+    for operand, result in program.updated:
+        outputs[result - len(args)][...] = args[operand]
     machine = _Machine()
     arrays = [*(np.ascontiguousarray(a) for a in args), *outputs]
     for arg, array in zip(program.body.block.args, arrays, strict=True):

@@ -93,6 +93,7 @@ def _kernel(program: tile.ProgramOp, code: Code, threads: int) -> cuda.KernelOp:
         dims=[dim.name for dim in code.extents.sizes] or None,
         domains=program.domains,
         in_place=None if program.in_place is None else values_of(program.in_place),
+        updates=None if program.updates is None else values_of(program.updates),
         sums=None if program.sums is None else values_of(program.sums),
     )
     kernel.location = program.location

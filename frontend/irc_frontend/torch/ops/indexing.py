@@ -13,6 +13,7 @@ from irc_frontend.graph import Node
 from irc_frontend.indexed import checked, from_front
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import MAX_COMPARISONS
+from irc_frontend.torch.ops.updates import is_updated_by_row, updated
 from irc_frontend.torch.rules import Left, number_in, promoted, rule, wide
 
 aten = torch.ops.aten
@@ -186,6 +187,8 @@ def stored(x: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
     """x with the updates, of the shape of `take(x, indices, axis)`, in place of its elements at the indices: of several
     at one place the last."""
     count = indices.size
+    if is_updated_by_row(x, count) and current_target() == "cuda":
+        return updated(x, indices, updates, axis)
     last = _last(indices.reshape(count), x.shape[axis])
     rows = updates.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
     along = [-1 if each == axis else 1 for each in range(x.ndim)]
