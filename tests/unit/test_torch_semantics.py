@@ -324,7 +324,7 @@ def test_the_number_of_shapes_is_an_option(seen: list[Compiled]) -> None:
         for rows in (2, 3, 4, 5):
             run(torch.randn(rows, 4)).mean().backward()
     assert [graph.division.subgraphs != [] for graph in seen] == [True] * 4 and len(warned) == 1
-    with pytest.raises(Exception, match="has the options max_shapes and autotune, found speed"):
+    with pytest.raises(Exception, match="has the options max_shapes, autotune and graphs, found speed"):
         compiled(nn.ReLU(), options={"speed": 1})(torch.ones(2))
 
 
@@ -343,10 +343,10 @@ def test_modes_say_whether_kernels_are_tuned(
 
 
 def test_a_mode_without_a_meaning_is_an_error() -> None:
-    with pytest.raises(
-        Exception, match="modes default, max-autotune, .*found reduce-overhead: it captures no CUDA graphs"
-    ):
-        compiled(nn.ReLU(), mode="reduce-overhead")(torch.ones(2))
+    with pytest.raises(Exception, match="modes default, reduce-overhead, max-autotune, .*found fast"):
+        backend(torch.fx.symbolic_trace(nn.ReLU()), [], mode="fast")
+    with pytest.raises(Exception, match="graphs: expected True or False, found 2"):
+        compiled(nn.ReLU(), options={"graphs": 2})(torch.ones(2))
 
 
 def test_jagged_nested_tensors_stay_with_torch(seen: list[Compiled]) -> None:

@@ -25,6 +25,7 @@ from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_class, compi
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
 from irc_frontend.torch.preparation import traced
+from irc_frontend.torch.replays import Replays, why_not_captured
 from irc_frontend.torch.resampling import with_own_resampling
 from irc_frontend.torch.scaled_dot_product import with_fast_attention
 from irc_frontend.torch.sizes import SizeClass, Symbol, symbols_of
@@ -36,8 +37,13 @@ MAX_CLASSES = 16
 MAX_KEPT = 256
 """Shapes of whose calls by programs for all sizes something is kept; the one used first goes first."""
 
-AUTOTUNES = {"default": False, "max-autotune": True, "max-autotune-no-cudagraphs": True}
-"""What the modes of torch.compile say of the option `autotune`."""
+MODES: Mapping[str, Mapping[str, bool]] = {
+    "default": {},
+    "reduce-overhead": {"graphs": True},
+    "max-autotune": {"autotune": True},
+    "max-autotune-no-cudagraphs": {"autotune": True},
+}
+"""What the modes of torch.compile say of options."""
 
 MAX_SHAPES = 8
 """For how many shapes a graph of dynamic shapes is compiled, unless the option `max_shapes` says otherwise."""
@@ -57,22 +63,24 @@ def backend(
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
     Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
-    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). Modes: `default`, and
-    `max-autotune` and `max-autotune-no-cudagraphs`, which tune."""
-    if mode not in AUTOTUNES:
-        raise ValueError(
-            f"the irc backend has the modes {', '.join(AUTOTUNES)}, found {mode}: it captures no CUDA graphs"
-        )
-    options = dict(options or {})
-    max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", AUTOTUNES[mode])
+    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: graphs in
+    inference whose shapes are static are CUDA graphs from their second call on. Modes: `default`, `reduce-overhead`,
+    which has graphs, and `max-autotune` and `max-autotune-no-cudagraphs`, which tune."""
+    if mode not in MODES:
+        raise ValueError(f"the irc backend has the modes {', '.join(MODES)}, found {mode}")
+    options = {**MODES[mode], **(options or {})}
+    max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", False)
+    graphs = options.pop("graphs", False)
     if options or others:
         found = ", ".join({**options, **others})
-        raise TypeError(f"the irc backend has the options max_shapes and autotune, found {found}")
+        raise TypeError(f"the irc backend has the options max_shapes, autotune and graphs, found {found}")
+    if not isinstance(graphs, bool):
+        raise ValueError(f"graphs: expected True or False, found {graphs!r}")
     if type(max_shapes) is not int or max_shapes < 0:
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
-    return _aot(max_shapes, autotune)(_with_own_functions(module), inputs)
+    return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
 
 
 def _with_own_functions(module: GraphModule) -> GraphModule:
@@ -81,11 +89,22 @@ def _with_own_functions(module: GraphModule) -> GraphModule:
 
 
 def _compile(
-    module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int, autotune: bool | float = False
+    module: GraphModule,
+    inputs: Sequence[Any],
+    kind: str,
+    max_shapes: int,
+    autotune: bool | float = False,
+    graphs: bool = False,
 ) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
     with autotuned(autotune):
-        return _compiled(module, inputs, kind, max_shapes)
+        run = _compiled(module, inputs, kind, max_shapes)
+    is_static = not any(_is_symbolic(node.meta.get("val")) for node in module.graph.find_nodes(op="placeholder"))
+    if not graphs or kind != "inference" or not is_static or why_not_captured(module) is not None:
+        return run
+    context = TracingContext.try_get()
+    static = () if context is None or context.fw_metadata is None else context.fw_metadata.static_input_indices
+    return boxed(Replays(module, run, static))
 
 
 def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
@@ -217,8 +236,8 @@ def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
 
 
 @lru_cache(maxsize=None, typed=True)  # True is not one second
-def _aot(max_shapes: int, autotune: bool | float) -> Callable[..., Any]:
-    compiler = partial(_compile, max_shapes=max_shapes, autotune=autotune)
+def _aot(max_shapes: int, autotune: bool | float, graphs: bool) -> Callable[..., Any]:
+    compiler = partial(_compile, max_shapes=max_shapes, autotune=autotune, graphs=graphs)
     return aot_autograd(
         fw_compiler=partial(compiler, kind="forward"),
         bw_compiler=partial(compiler, kind="backward"),

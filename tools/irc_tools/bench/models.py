@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from irc.runtime.workbench import Enqueue, Variant, Workbench
 from irc.support.diagnostics import IrcError
+from irc_tools.bench.limits import Buffers, reading
 from irc_tools.bench.measure import Settings, time_variants
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
@@ -37,7 +38,8 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
         torch.set_float32_matmul_precision("high")
         model = model.bfloat16()
         narrow = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
-        runs: dict[str, Any] = {"eager": model, IRC: torch.compile(model, backend=backend, dynamic=False)}
+        own: dict[str, Any] = {"mode": "reduce-overhead"} if "reduce-overhead" in row.peers else {}
+        runs: dict[str, Any] = {"eager": model, IRC: torch.compile(model, backend=backend, dynamic=False, **own)}
         for name in settings.peers:
             if name in row.peers and name != "eager":
                 runs[name] = torch.compile(model, dynamic=False, **MODES[name])
@@ -49,7 +51,20 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
         if wrong and settings.check:
             return replace(record, error=f"wrong: {wrong}")
         variants = [Variant(name, _calling(step, run, narrow)) for name, run in runs.items()]
-        return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+        record = replace(record, bytes=_held_bytes(model))
+        buffers = Buffers(bench, record.bytes) if any(bar.against == "read" for bar in row.bars) else None
+        if buffers is not None:
+            variants.append(Variant("read", reading(bench, buffers)))
+        try:
+            return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+        finally:
+            if buffers is not None:
+                buffers.free()
+
+
+def _held_bytes(model: Any) -> int:
+    """Of the parameters and buffers of a model, each once."""
+    return sum(x.nbytes for x in (*model.parameters(), *model.buffers()))
 
 
 def vary_norms(model: Any) -> None:

@@ -9,7 +9,8 @@ type, in place of irc-run's), and `any_order = true` where its sums may be added
 inference, or where it has a `loss` (the body of a Python function of `model` and `inputs`, a tuple) in training. A
 program is compiled for contiguous arrays: strided views are written in it, and in the body.
 
-What a row does not say is as in the row of its name in the suite that `base` names, a file beside this one.
+What a row does not say is as in the row of its name in the suite that `base` names, a file beside this one; or as in
+the row before it that its own `base` names.
 """
 
 from __future__ import annotations
@@ -103,7 +104,14 @@ def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
     peers = _peers(_listed(content.get("peers", []), f"{path}: peers"), str(path))
     base = _content(path.with_name(f"{content['base']}.toml")).get("rows", []) if "base" in content else []
     known: dict[str, dict[str, Any]] = {table.get("name", ""): table for table in base}
-    rows = [_row({**known.get(table.get("name", ""), {}), **table}, path, peers) for table in content.get("rows", [])]
+    rows: list[Row] = []
+    for table in content.get("rows", []):
+        name = str(table.get("name", ""))
+        if "base" in table and table["base"] not in known:
+            raise IrcError(f"{path}: row {name!r}: no row {table['base']!r} is before it")
+        table = {**known.get(table.pop("base", name), {}), **table}
+        known[name] = table
+        rows.append(_row(table, path, peers))
     for table in content.get("products", []):
         rows += _products(table, path, peers)
     for table in content.get("convolutions", []):
