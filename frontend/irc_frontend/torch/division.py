@@ -10,6 +10,8 @@ one records it again, and torch makes those that it needs itself. So a program s
 of its operands. What is computed element by element a later program computes again, from what is in memory, where that
 moves fewer bytes than to store it: so the gradient's programs read what the forward pass saved, as torch's partitioner
 meant when it had them compute it again.
+
+Where there are collectives, `irc_frontend.torch.collectives` says at which levels.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 from torch.utils._pytree import tree_leaves
 
+from irc_frontend.torch.collectives import Issues, in_time, is_in_flight, is_issue, is_wait
 from irc_frontend.torch.ops import EMPTY, VIEWS
 from irc_frontend.torch.rules import device_of, value_of, why_left
 
@@ -89,7 +92,8 @@ class _Divider:
         self._refused = refused
         self._writes = writes_of(graph)
         self._first: list[FxNode] = []
-        last_ordered: int | None = None
+        own: list[FxNode] = []
+        issues, last_ordered = Issues(), None
         for node in graph.nodes:
             if _is_write(node):
                 continue
@@ -101,7 +105,11 @@ class _Divider:
             done = max((self._done[x] for x in node.all_input_nodes), default=0)
             if reason is not None:
                 self._reasons[node] = reason
-                if _is_ordered(node):
+                if is_issue(node):
+                    done = issues.add(node, done)
+                elif is_wait(node):
+                    done += any(map(is_in_flight, node.all_input_nodes))
+                elif _is_ordered(node):
                     if last_ordered is None and not node.all_input_nodes:
                         self._first.append(node)
                         self._ready[node] = self._done[node] = 0
@@ -113,7 +121,10 @@ class _Divider:
                 self._ready[node], self._done[node] = ready, done
             else:
                 self._ready[node] = self._done[node] = ready
-                self._own(node, ready)
+                own.append(node)
+        issues.put_off(self._sorted([*own, *self._loose]), self._reasons, self._done)
+        for node in own:
+            self._own(node, self._done[node])
 
     def _why_left(self, node: FxNode) -> str | None:
         if node in self._refused:
@@ -152,16 +163,14 @@ class _Divider:
             self._donate(subgraph)
         of_torch = [node for node in self._order if node in self._reasons or (node in taken and node in self._loose)]
         of_torch = [node for node in of_torch if node not in self._first]
-        return Division(
-            self._first,
-            [
-                [subgraph for subgraph in self._subgraphs.values() if subgraph.level == level and subgraph.results]
-                for level in range(levels)
-            ],
-            [[node for node in of_torch if self._done[node] == level] for level in range(levels)],
-            [node for node in self._writes if not self._is_donated(node)],
-            self._reasons,
-        )
+        subgraphs = [
+            [subgraph for subgraph in self._subgraphs.values() if subgraph.level == level and subgraph.results]
+            for level in range(levels)
+        ]
+        left = [[node for node in of_torch if self._done[node] == level] for level in range(levels)]
+        inputs = [[node for subgraph in level for node in subgraph.inputs] for level in subgraphs]
+        writes = [node for node in self._writes if not self._is_donated(node)]
+        return Division(self._first, subgraphs, in_time(inputs, left, self._loose), writes, self._reasons)
 
     def _donate(self, subgraph: Subgraph) -> None:
         """Finds the arguments whose new value a program on a GPU makes, and that nothing else reads."""
