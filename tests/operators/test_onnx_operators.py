@@ -21,7 +21,7 @@ LEFT = {
 that give NaN, random numbers, places of maxima, and a loop."""
 
 
-@long(5)
+@long(10)
 @pytest.mark.parametrize("operator", sorted(irc_frontend.onnx.RULES))
 def test_an_operator(operator: str) -> None:
     parts = LEFT.get(operator, "").split()

@@ -25,7 +25,7 @@ nn.functional.fractional_max_pool3d grid_sampler_2d masked_scatter""".split()
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("element", samples.DTYPES)
 @pytest.mark.parametrize("name", COMPILED)
 def test_results_and_gradients_are_those_of_eager_torch(name: str, element: str) -> None:

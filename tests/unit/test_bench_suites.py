@@ -74,6 +74,7 @@ def test_a_row_says_what_differs_from_that_of_its_name_in_the_base(tmp_path: Pat
     assert load_suite(str(tmp_path / "third.toml")).rows[1] == Row("c", "p", clock="calls", dims={"N": 2})
 
 
+@long(3)
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_means_what_its_torch_body_means(row: Row) -> None:
     dims = {**row.dims, **row.small}

@@ -15,6 +15,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 from irc.codegen.cpu import compiling
@@ -258,6 +259,7 @@ def test_roundings_are_the_interpreters(strict: bool) -> None:
     np.testing.assert_allclose(found[1].astype(np.float32), expected[1].astype(np.float32), rtol=8e-3, atol=0.01)
 
 
+@long(2)
 @pytest.mark.parametrize("pairs", [True, False], ids=["pairs", "copies"])
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (70, 40, 33), (7, 130, 257), (300, 600, 1100)])
 def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +288,7 @@ def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pyte
         np.testing.assert_array_equal(found[m // 2], expected[m // 2])
 
 
+@long(3)
 @pytest.mark.parametrize("vectors", [Vectors(64, 4), Vectors(32, 2), Vectors(16, 2)], ids=["512", "256", "128"])
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(

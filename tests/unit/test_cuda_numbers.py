@@ -7,6 +7,7 @@ import math as python_math
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, math, scf
 from xdsl.ir import Dialect
@@ -135,6 +136,7 @@ CASES = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("case", CASES)
 def test_scalars_compile(case: str) -> None:
     arch = "sm_90a"

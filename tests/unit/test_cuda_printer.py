@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from drawing import long
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, math, scf
 from xdsl.parser import Parser
@@ -286,6 +287,7 @@ TMA = """
 """
 
 
+@long(2)
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("rank", [1, 2, 5])
 def test_tma(rank: int, arch: str) -> None:
@@ -300,6 +302,7 @@ def test_tma(rank: int, arch: str) -> None:
     assert uses(counts, f"UTMALDG.{rank}D") and uses(counts, f"UTMASTG.{rank}D"), counts
 
 
+@long(2)
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("rank", [3, 4, 5])
 def test_tma_of_windows(rank: int, arch: str) -> None:
@@ -335,6 +338,7 @@ WGMMA = [
 ]
 
 
+@long(3)
 @pytest.mark.parametrize("lhs, rhs, accumulator, n, k, majors", WGMMA)
 def test_wgmma_atom(lhs: str, rhs: str, accumulator: str, n: int, k: int, majors: str) -> None:
     array = f"!cuda.registers<{n // 2} x {accumulator}>"

@@ -65,6 +65,7 @@ def test_a_product_with_scales_in_blocks_is_one_kernel_of_multiply_adds() -> Non
     assert counts["FMUL"] <= 4
 
 
+@long(2)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_100a"])
 def test_other_architectures_multiply_with_mma(arch: str) -> None:
     artifact = compile_artifact(FOLDER / "gating.irc", arch=arch, dims={"M": 256, "N": 256, "K": 256})
@@ -72,7 +73,7 @@ def test_other_architectures_multiply_with_mma(arch: str) -> None:
     assert uses(opcodes(artifact.kernels[0].cubin), "HMMA")
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_odd_sizes_lower_to_kernels(path: Path) -> None:
     """As tests/gpu/test_gpu_examples.py runs them: nothing is a multiple of a tile or aligned for wide accesses."""

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
@@ -113,6 +113,7 @@ def place(loop: scf.ForOp, draw: random.Random, *, clamped: bool = False) -> boo
     return True
 
 
+@long(4)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("clamped", [False, True])
 @pytest.mark.parametrize("seed", seeds(60, first=4100))

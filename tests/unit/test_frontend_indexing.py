@@ -79,7 +79,7 @@ def lazily(key: Any) -> Any:
 
 
 @given(SHAPES, st.data())
-@examples(300)
+@examples(300, one_in=3)
 def test_indices_are_numpys(shape: tuple[int, ...], data: st.DataObject) -> None:
     x, key = DRAWN.standard_normal(shape).astype(np.float32), data.draw(keys(shape))
     try:
@@ -95,7 +95,7 @@ def test_indices_are_numpys(shape: tuple[int, ...], data: st.DataObject) -> None
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("method", ["set", "add", "multiply", "min", "max"])
 @given(SHAPES, st.data())
-@examples(60)
+@examples(60, one_in=3)
 def test_updates_are_numpys(method: str, recorded: bool, shape: tuple[int, ...], data: st.DataObject) -> None:
     x, key = DRAWN.standard_normal(shape).astype(np.float32), data.draw(keys(shape))
     values = DRAWN.standard_normal(np.shape(x[key])).astype(np.float32)

@@ -116,7 +116,7 @@ def _check_order(module: ModuleOp) -> None:
         assert isinstance(op, FusedOp | ReturnOp | nd.ReshapeOp), op.name
 
 
-@examples(200)
+@examples(200, one_in=2)
 @given(recipes, st.lists(st.integers(0, 40), max_size=3), st.integers(0, 3), st.booleans())
 def test_random_programs_mean_the_same(recipe: Recipe, outputs: list[int], recomputations: int, are_huge: bool) -> None:
     """`are_huge`: as if the rows of reductions were so long that no block goes over them again."""

@@ -119,7 +119,7 @@ def ir_seeds() -> list[str]:
     return [piece for text in texts for piece in text.split("// -----") if piece.strip()]
 
 
-@examples(150)
+@examples(150, one_in=2)
 @given(st.data())
 def test_damaged_ir(data: st.DataObject) -> None:
     text = data.draw(damaged(data.draw(st.sampled_from(ir_seeds())), TOKENS))
@@ -238,7 +238,7 @@ def ending_in_time() -> Generator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-@long(2)
+@long(6)
 @pytest.mark.fuzz
 @pytest.mark.parametrize("program", LOWERED)
 def test_damaged_ir_of_every_level(program: str) -> None:

@@ -72,6 +72,7 @@ SASS = [
 ]
 
 
+@long(9)
 @pytest.mark.parametrize(("name", "fields"), SASS, ids=str)
 def test_machine_code(name: str, fields: dict[str, Any]) -> None:
     """No spill, no accumulator read before it is complete, no warning that products run one after the other."""
@@ -88,6 +89,7 @@ ROWS = [
 ]
 
 
+@long(4)
 @pytest.mark.parametrize(("name", "fields", "columns"), ROWS, ids=str)
 def test_machine_code_of_whole_rows(name: str, fields: dict[str, Any], columns: int) -> None:
     """One kernel, which reduces its rows and reads them again."""
@@ -193,7 +195,7 @@ SIMULATED = [
 ]
 
 
-@long(4)
+@long(16)
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize(("name", "fields", "shape"), SIMULATED, ids=str)
 def test_on_the_simulator(name: str, fields: dict[str, Any], shape: tuple[int, int, int]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -183,6 +183,7 @@ def heaviest_clique(buffers: list[Lifetime], before: Sequence[int]) -> int:
     return best
 
 
+@long(2)
 @pytest.mark.parametrize("name", ["attention", "gated_unit_step", "heads", "image", "layer_norm_backward", "train_mlp"])
 def test_the_arenas_of_examples_are_the_smallest_there_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     placed: list[tuple[int, int]] = []

@@ -48,6 +48,7 @@ def program(arguments: str, result: str, *lines: str) -> ModuleOp:
     return parse(f"func f({arguments}) -> {result} {{\n{body}}}\n", "program")
 
 
+@long(4)
 @pytest.mark.parametrize(("element", "length"), [("f32", 1000), ("f32", 2000), ("bf16", 12000), ("f64", 1000)])
 def test_norms_of_rows(element: str, length: int) -> None:
     """Of rows that fill a tile and rows that do not, with a weight and a bias that are loaded beside them."""
@@ -68,7 +69,7 @@ def windows(element: str, shape: tuple[int, int, int, int], size: int, step: int
     return program(f"x: {element}{list(shape)}", f"{element}{list(result)}", f"y = {rows}", f"z = {columns}", last)
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("element", ["f32", "bf16"])
 @pytest.mark.parametrize(("size", "step", "is_turned"), [(7, 1, False), (13, 13, False), (5, 2, True)])
 def test_sums_of_windows(element: str, size: int, step: int, is_turned: bool) -> None:
@@ -92,6 +93,7 @@ def averaged(size: tuple[int, int], turns: bool) -> Callable[[torch.Tensor], tor
     return run
 
 
+@long(3)
 @pytest.mark.parametrize(
     ("dtype", "size", "turns"),
     [(torch.float32, (5, 7), False), (torch.bfloat16, (1, 3), False), (torch.bfloat16, (5, 7), True)],
@@ -138,7 +140,7 @@ def drawn(random: Random) -> ModuleOp:
     return program(arguments, f"{element}{result}", f"return {text}")
 
 
-@long(2)
+@long(6)
 @pytest.mark.parametrize("seed", seeds(16))
 def test_drawn_kernels(seed: int) -> None:
     compile_within(drawn(Random(seed)))

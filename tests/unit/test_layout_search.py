@@ -76,7 +76,7 @@ SMALL = {
 }  # fmt: skip
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_search_finds_what_trying_everything_finds(name: str) -> None:
     problem = SMALL[name]

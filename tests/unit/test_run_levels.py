@@ -91,7 +91,7 @@ def dumps(folder: Path, name: str) -> list[Path]:
     return list({file.read_text(): file for file in reversed(files)}.values())[::-1]
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("name", DUMPED)
 def test_the_ir_after_any_pass_goes_on_to_the_same_kernels(name: str, tmp_path: Path) -> None:
     *before, last = dumps(tmp_path, name)

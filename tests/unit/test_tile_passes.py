@@ -52,7 +52,7 @@ CHOSEN = {
 SELECTED = [GATING, PINGPONG, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("case", SELECTED, ids=lambda c: c.name)
 def test_passes_keep_the_meaning(case: Case) -> None:
     module, args, expected = tiled(case)

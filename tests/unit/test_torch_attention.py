@@ -84,7 +84,7 @@ CASES: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 }
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", CASES)
 def test_attention_is_compiled(name: str, dtype: torch.dtype) -> None:

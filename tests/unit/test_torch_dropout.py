@@ -110,7 +110,7 @@ CASES: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", [*CASES, "argument", "added"])
 def test_forward_and_backward_keep_the_same(name: str, dtype: torch.dtype) -> None:
@@ -160,7 +160,7 @@ def _op_arguments() -> tuple[list[Tensor], tuple[Any, ...]]:
     return inputs, (words_of(inputs[0]), True, 9, 0.3, RATE, [0, 1, 2])
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("kind", ["none", "bool", "float"])
 def test_the_op_by_itself(kind: str) -> None:
     """As irc has it, also where it stays with torch; and what it tells torch's compiler of itself."""
@@ -311,7 +311,7 @@ def test_dropout_of_everything_stays_with_torch(rate: float) -> None:
 # On a GPU
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize(
     ("shape", "causal"), [((4, 12, 1024, 64), True), ((4, 12, 512, 64), False), ((2, 16, 1024, 128), True)]
 )

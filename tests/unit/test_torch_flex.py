@@ -83,7 +83,7 @@ def wanted(function: Function | None, mask: Function | None, inputs: list[Tensor
     return torch.softmax(scores, -1).nan_to_num(0.0) @ v, scores.logsumexp(-1)
 
 
-@long(6)
+@long(12)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("keys", [HEADS, 2, 1])
 @pytest.mark.parametrize("name", CASES)
