@@ -1,4 +1,4 @@
-"""The device functions that ops of math are: the accurate ones of CUDA, and the approximate ones."""
+"""The functions of CUDA's library that ops of math are."""
 
 from __future__ import annotations
 
@@ -42,29 +42,8 @@ FUNCTIONS: dict[type[Operation], str] = {
 }
 """The function on double; the one on float has the suffix f."""
 
-APPROXIMATE: dict[type[Operation], str] = {
-    math.CosOp: "approximate_cos",
-    math.ErfOp: "approximate_erf",
-    math.ExpOp: "approximate_exp",
-    math.Exp2Op: "approximate_exp2",
-    math.ExpM1Op: "approximate_expm1",
-    math.LogOp: "__logf",
-    math.Log10Op: "__log10f",
-    math.Log1pOp: "approximate_log1p",
-    math.Log2Op: "__log2f",
-    math.PowFOp: "approximate_pow",
-    math.SinOp: "approximate_sin",
-    math.SqrtOp: "approximate_sqrt",
-    math.TanOp: "approximate_tan",
-    math.TanhOp: "approximate_tanh",
-}
-"""CUDA C++ programming guide, intrinsic functions; those without a leading underscore are in the prelude."""
-
-SHORT: dict[type[Operation], str] = {math.CosOp: "near_cos", math.SinOp: "near_sin", math.TanOp: "near_tan"}
-"""The approximate functions of angles below 2 ** 24: those of ops with the attribute `near`."""
-
 
 def math_names() -> frozenset[str]:
     """Names that a local variable cannot have, as it would hide a function."""
-    names = {*FUNCTIONS.values(), *APPROXIMATE.values(), *SHORT.values(), "fmin", "fmax", "pow"}
+    names = {*FUNCTIONS.values(), "fmin", "fmax", "pow"}
     return frozenset(names | {f"{name}f" for name in names})

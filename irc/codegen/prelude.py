@@ -12,7 +12,6 @@ from functools import cache
 from irc.codegen.atoms import atom_snippet, includes
 from irc.codegen.prelude_async import ASYNC
 from irc.codegen.prelude_core import CORE
-from irc.codegen.prelude_math import MATH
 from irc.codegen.prelude_numbers import NUMBERS
 from irc.codegen.prelude_tensor_core import TENSOR_CORE
 from irc.codegen.snippet import Snippet
@@ -25,7 +24,7 @@ _FUNCTION = "#define DEVICE __device__ __forceinline__\n"
 @cache
 def snippets() -> dict[str, Snippet]:
     """All snippets with a fixed name, in the order of definition: a snippet comes after those it needs."""
-    return {snippet.name: snippet for snippet in (*CORE, *NUMBERS, *MATH, *ASYNC, *TENSOR_CORE)}
+    return {snippet.name: snippet for snippet in (*CORE, *NUMBERS, *ASYNC, *TENSOR_CORE)}
 
 
 @cache

@@ -10,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType, ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    UnknownLoc,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from irc.codegen.literals import literal
 from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
-from irc.dialects.cuda import KernelOp, PtrType, SharedOp, TensorMapType
+from irc.dialects.cuda import KernelOp, LookupOp, PtrType, SharedOp, TensorMapType
 from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.support.diagnostics import IrcError, labels
@@ -75,6 +85,7 @@ class KernelPrinter:
         self._needed = needed
         self._names = Names()
         self._expressions: dict[SSAValue, str] = {}
+        self._tables: dict[DenseArrayBase, str] = {}
         self._lines: list[tuple[str, Attribute]] = []
         self._location: Attribute = kernel.location
         self._indent = 0
@@ -121,6 +132,7 @@ class KernelPrinter:
     def _print_body(self) -> None:
         self._indent += 1
         self._print_shared()
+        self._print_tables()
         self._indent -= 1
         self.block(self.kernel.body.block)
         self.line("}")
@@ -154,6 +166,13 @@ class KernelPrinter:
             return
         self.line(f"extern __shared__ __align__({max(16, *aligns)}) unsigned char shared_memory[];")
         self.line("const unsigned shared_base = (unsigned)__cvta_generic_to_shared(shared_memory);")
+
+    def _print_tables(self) -> None:
+        for op in self.kernel.walk():
+            if isinstance(op, LookupOp) and op.values not in self._tables:
+                name = self._tables[op.values] = self._names.fresh("table")
+                texts = ", ".join(self.constant(IntegerAttr(value, i64), i64) for value in values_of(op.values))
+                self.line(f"static __constant__ const long long {name}[{len(op.values)}] = {{{texts}}};")
 
     # What the printers of ops use
 
@@ -216,6 +235,10 @@ class KernelPrinter:
         if not isinstance(type, IntegerType | IndexType | Float32Type | Float64Type):
             self.type(type)
         return text
+
+    def table(self, values: DenseArrayBase) -> str:
+        """The name of a table in constant memory."""
+        return self._tables[values]
 
     def block(self, block: Block) -> None:
         """Print the ops of a block, one level deeper."""

@@ -12,12 +12,11 @@ from xdsl.dialects.builtin import (
     Float8E4M3FNType,
     Float8E5M2Type,
     Float16Type,
-    Float32Type,
     IndexType,
     IntegerType,
     f64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from irc.codegen.prelude_numbers import widen_name
 from irc.codegen.printer import KernelPrinter, prints
@@ -52,15 +51,6 @@ def from_float(p: KernelPrinter, text: str, type: Attribute) -> str:
     name = p.type(type)
     p.use(f"{name}_conversions")
     return f"float_to_{name}({text})"
-
-
-def approximate(op: Operation, flag: str = "afn") -> bool:
-    """Whether the op is on f32 and its fastmath flags have `flag`, as `fast` does: by default, that it may be
-    approximated."""
-    flags = op.properties.get("fastmath")
-    if not isinstance(flags, arith.FastMathFlagsAttr) or not isinstance(op.results[0].type, Float32Type):
-        return False
-    return any(each.value == flag for each in flags.data)
 
 
 _UNSIGNED = {
@@ -167,15 +157,7 @@ def extremum(p: KernelPrinter, op: arith.MinSIOp | arith.MaxSIOp | arith.MinUIOp
 @prints(arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp)
 def float_arithmetic(p: KernelPrinter, op: arith.AddfOp | arith.SubfOp | arith.MulfOp | arith.DivfOp) -> None:
     lhs, rhs = to_float(p, op.lhs), to_float(p, op.rhs)
-    text = f"{lhs} {_FLOAT[op.name]} {rhs}"
-    if isinstance(op, arith.DivfOp) and approximate(op):
-        p.use("approximate_division")
-        text = (
-            f"{lhs} * approximate_reciprocal({rhs})"
-            if approximate(op, "arcp")
-            else f"approximate_quotient({lhs}, {rhs})"
-        )
-    p.define(op.result, from_float(p, text, op.result.type))
+    p.define(op.result, from_float(p, f"{lhs} {_FLOAT[op.name]} {rhs}", op.result.type))
 
 
 @prints(FmodOp)

@@ -1,29 +1,39 @@
-"""Printing of math: CUDA's accurate device functions, or, on f32 with the fastmath flag `afn`, the approximate ones."""
+"""Printing of math, as functions of CUDA's library, and of instructions."""
 
 from __future__ import annotations
 
 from xdsl.dialects import math
 from xdsl.ir import Operation
 
-from irc.codegen.functions import APPROXIMATE, FUNCTIONS, SHORT
+from irc.codegen.functions import FUNCTIONS
 from irc.codegen.printer import KernelPrinter, prints
-from irc.codegen.printer_arith import approximate, from_float, to_float
-from irc.dialects.cuda import size_of
-from irc.ir.discardable import NEAR
+from irc.codegen.printer_arith import from_float, to_float
+from irc.dialects.cuda import InstructionOp, LookupOp, size_of
 
 
 @prints(*FUNCTIONS)
 def function(p: KernelPrinter, op: Operation) -> None:
     result = op.results[0]
     arguments = ", ".join(to_float(p, operand) for operand in op.operands)
-    if type(op) in APPROXIMATE and approximate(op):
-        name = SHORT[type(op)] if NEAR in op.attributes else APPROXIMATE[type(op)]
-        if not name.startswith("__"):
-            p.use(name)
-        p.define(result, f"{name}({arguments})")
-        return
     suffix = "" if p.type(result.type) == "double" else "f"
     p.define(result, from_float(p, f"{FUNCTIONS[type(op)]}{suffix}({arguments})", result.type))
+
+
+_CONSTRAINTS = {"float": "f", "double": "d", "int": "r", "long long": "l"}
+"""Of operands of an asm statement, by their type."""
+
+
+@prints(InstructionOp)
+def instruction(p: KernelPrinter, op: InstructionOp) -> None:
+    inputs = ", ".join(f'"{_CONSTRAINTS[p.type(each.type)]}"({p.value(each)})' for each in op.inputs)
+    places = ", ".join(f"%{number}" for number in range(1 + len(op.inputs)))
+    output = f'"={_CONSTRAINTS[p.type(op.result.type)]}"({p.declare(op.result)})'
+    p.line(f'asm("{op.instruction.data} {places};" : {output} : {inputs});')
+
+
+@prints(LookupOp)
+def lookup(p: KernelPrinter, op: LookupOp) -> None:
+    p.define(op.result, f"{p.table(op.values)}[{p.value(op.index)}]")
 
 
 @prints(math.FPowIOp)

@@ -61,6 +61,7 @@ PASSES: dict[str, str] = {
     "allocate-scratch": "irc.passes.cuda.allocate_scratch:AllocateScratchPass",
     "insert-barriers": "irc.passes.cuda.insert_barriers:InsertBarriersPass",
     "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
+    "expand-device-math": "irc.passes.cuda.expand_device_math:ExpandDeviceMathPass",
     "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
     "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
 }
@@ -151,6 +152,7 @@ CUDA: tuple[str, ...] = (
     "allocate-scratch",
     "insert-barriers",
     "split-offsets",
+    "expand-device-math",
 )
 """To the code of a thread."""
 

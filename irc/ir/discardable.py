@@ -190,7 +190,7 @@ _OF_OPS = (
         "unit",
         _is_unit,
         "lower-to-cuda",
-        "the printer of CUDA C++",
+        "expand-device-math",
     ),
     Discardable(
         TARGET,

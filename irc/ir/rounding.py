@@ -58,6 +58,23 @@ def _to_odd(x: Array) -> Array:
     return cast(Array, np.where(inexact_even, np.nextafter(near, toward), near))
 
 
+def fused_multiply_add(a: Array, b: Array, c: Array, *, down: bool = False) -> Array:
+    """a b + c of f32, rounded once: to nearest even, or down.
+
+    In f64 the product is exact, and the sum is rounded to odd, so that rounding once more rounds as if once.
+    """
+    with np.errstate(all="ignore"):
+        product, addend = np.asarray(a, np.float64) * b, np.asarray(c, np.float64)
+        total = product + addend
+        part = total - product
+        error = (product - (total - part)) + (addend - part)
+        inexact_even = (error != 0) & ((total.view(np.int64) & 1) == 0) & np.isfinite(total)
+        toward = np.where(error > 0, np.inf, -np.inf)
+        odd = np.where(inexact_even, np.nextafter(total, toward), total)
+        near = odd.astype(np.float32)
+        return cast(Array, np.where(near > odd, np.nextafter(near, np.float32(-np.inf)), near)) if down else near
+
+
 def _exact_float(x: Array) -> Array:
     """Integers as float64; those that it cannot hold are rounded to odd, so that a later rounding is right."""
     near = x.astype(np.float64)

@@ -1,6 +1,6 @@
 """Maps with sines, cosines and tangents: a branch for large angles once for some elements of a thread.
 
-The approximate functions reduce angles of 2 ** 24 and more by a table (`irc/codegen/prelude_math.py`). A branch to that
+The approximate functions reduce angles of 2 ** 24 and more by a table (`irc/expansion/angles.py`). A branch to that
 for each element is three instructions of about a dozen, and keeps the machine from working on several elements at once.
 So a few elements are computed side by side: their functions as if their angles were small, and again where one is not.
 """
@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, FloatAttr, UnitAttr, f32
-from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda, tile
+from irc.expansion.angles import FAR
+from irc.expansion.code import is_approximate
+from irc.expansion.device_functions import PERIODIC
 from irc.ir.discardable import NEAR
 from irc.lowering.inline import known
 from irc.lowering.values import Code, Registers, Tile
-
-FAR = float(1 << 24)
-"""The least angle that the short reduction is not for."""
 
 TOGETHER = 4
 """Elements side by side, at most: more take registers."""
@@ -32,13 +31,7 @@ def needs_range_reduction(op: tile.MapOp) -> bool:
 
 
 def _is_periodic(op: Operation) -> bool:
-    flags = op.properties.get("fastmath")
-    return (
-        isinstance(op, math.SinOp | math.CosOp | math.TanOp)
-        and isinstance(op.result.type, Float32Type)
-        and isinstance(flags, arith.FastMathFlagsAttr)
-        and FastMathFlag.APPROX_FUNC in flags.data
-    )
+    return type(op) in PERIODIC and op.results[0].type == f32 and is_approximate(op)
 
 
 def lower_periodic(code: Code, op: tile.MapOp, inputs: Sequence[Tile], result: Registers) -> None:

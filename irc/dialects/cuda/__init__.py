@@ -1,6 +1,18 @@
 """The cuda dialect: a kernel is the code of one thread."""
 
-from irc.dialects.cuda import async_ops, channel, exchange, kernel, memory, packed, sync, tensor_core, thread, types
+from irc.dialects.cuda import (
+    async_ops,
+    channel,
+    exchange,
+    instructions,
+    kernel,
+    memory,
+    packed,
+    sync,
+    tensor_core,
+    thread,
+    types,
+)
 from irc.dialects.cuda.async_ops import (
     BarrierArriveClusterOp,
     BarrierArriveOp,
@@ -35,6 +47,7 @@ from irc.dialects.cuda.channel import (
     ChannelWaitOp,
 )
 from irc.dialects.cuda.exchange import ScratchOp, SharedAccessOp
+from irc.dialects.cuda.instructions import INSTRUCTIONS, Instruction, InstructionOp, LookupOp
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
 from irc.dialects.cuda.memory import (
     AtomicOp,
@@ -87,9 +100,12 @@ from irc.dialects.cuda.thread import (
 from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_of
 from irc.ir.dialects import dialect_of
 
-Cuda = dialect_of("cuda", [types, kernel, thread, packed, memory, async_ops, tensor_core, sync, exchange, channel])
+Cuda = dialect_of(
+    "cuda", [types, kernel, thread, instructions, packed, memory, async_ops, tensor_core, sync, exchange, channel]
+)
 
 __all__ = [
+    "INSTRUCTIONS",
     "PACKED_KINDS",
     "PAIR",
     "WORD",
@@ -129,12 +145,15 @@ __all__ = [
     "FenceProxyAsyncOp",
     "GetOp",
     "GridSizeOp",
+    "Instruction",
+    "InstructionOp",
     "KernelOp",
     "LaunchDependentsOp",
     "LdmatrixOp",
     "LoadAcrossOp",
     "LoadOp",
     "LoadOrOp",
+    "LookupOp",
     "MmaOp",
     "NamedArriveOp",
     "NamedSyncOp",

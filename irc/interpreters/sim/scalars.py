@@ -1,8 +1,8 @@
 """`arith` and `math` for all lanes at once, as the printed CUDA C++ computes them (`irc/codegen/printer_arith.py`).
 
 Integers wrap; division by zero gives 0; a shift by the width or more brings in zeros, or the sign. `index` has the
-kernel's width. A product and the sum that takes it are two operations, where the machine may fuse them; functions that
-the machine approximates are accurate here.
+kernel's width. A product and the sum that takes it are two operations, where the machine may fuse them. Instructions
+that approximate give the exact result here, rounded once, and so do functions that are left to CUDA's library.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from irc.dialects.cuda import InstructionOp, LookupOp
 from irc.dialects.scalar import FmodOp
 from irc.interpreters.tile.scalars import scalar_rule, signed, unsigned
 from irc.ir.dtypes import element_of
-from irc.ir.properties import constant_of
+from irc.ir.properties import constant_of, values_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
 
@@ -45,11 +46,17 @@ def constant_value(op: arith.ConstantOp, index: np.dtype[Any]) -> Any:
 
 def is_scalar(op: Operation) -> bool:
     """Whether the op is a function of its operands' values alone."""
-    return op.name.startswith(("arith.", "math.")) or isinstance(op, FmodOp)
+    return op.name.startswith(("arith.", "math.")) or isinstance(op, FmodOp | InstructionOp | LookupOp)
 
 
 def evaluator(op: Operation, index: np.dtype[Any]) -> Function:
     """The function that computes the op's result; IrcError where the op has no meaning here."""
+    if isinstance(op, InstructionOp):
+        meaning = op.row.meaning
+        return lambda *args: meaning(*args)[()]
+    if isinstance(op, LookupOp):
+        table = np.array(values_of(op.values), np.int64)
+        return lambda x: np.take(table, x, mode="clip")
     target = dtype_of(op.results[0].type, index)
     if (build := _BUILDERS.get(type(op))) is not None:
         return build(op, target)

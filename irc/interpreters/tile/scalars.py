@@ -19,7 +19,7 @@ from irc.dialects.nd.numpy_code import power
 from irc.dialects.nd.table import ROWS
 from irc.dialects.scalar import CheckIndexOp, FmodOp
 from irc.ir.dtypes import element_of
-from irc.ir.rounding import cast_array
+from irc.ir.rounding import cast_array, fused_multiply_add
 from irc.support.diagnostics import IrcError
 
 Array = np.ndarray[Any, Any]
@@ -137,9 +137,10 @@ def _compare_floats(op: Any, a: Array, b: Array) -> Array:
 
 
 def _fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
-    """a b + c with one rounding: the product is exact in the wider type (all but its last bits, of f64)."""
-    wider = np.float64 if a.dtype == np.float32 else np.longdouble
-    return (a.astype(wider) * b + c).astype(a.dtype)
+    """a b + c with one rounding (of f64: all but its last bits)."""
+    if a.dtype == np.float32:
+        return fused_multiply_add(a, b, c)
+    return (a.astype(np.longdouble) * b + c).astype(a.dtype)
 
 
 def _wide(function: Rule) -> Rule:

@@ -263,3 +263,30 @@ cuda.kernel @f(%e: !cuda.channel_end) grid [1, 1, 1] block 32 {
   cuda.return
 }
 // CHECK: expected the result of a cuda.channel_end
+
+// -----
+
+cuda.kernel @k() grid [1, 1, 1] block 32 {
+  %x = arith.constant 1.0 : f32
+  %y = cuda.instruction "ex3.approx.f32" %x : (f32) -> f32
+  cuda.return
+}
+// CHECK: expected the instruction to be one of cos.approx.f32, {{.*}}, found ex3.approx.f32
+
+// -----
+
+cuda.kernel @k() grid [1, 1, 1] block 32 {
+  %x = arith.constant 1.0 : f32
+  %y = cuda.instruction "div.full.f32" %x : (f32) -> f32
+  cuda.return
+}
+// CHECK: expected div.full.f32 : (f32, f32) -> f32, found (f32) -> f32
+
+// -----
+
+cuda.kernel @k() grid [1, 1, 1] block 32 {
+  %x = arith.constant 1 : i32
+  %y = cuda.lookup %x {values = array<i64>}
+  cuda.return
+}
+// CHECK: expected a table with values, found none

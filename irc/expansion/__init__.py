@@ -1,0 +1,1 @@
+"""Functions as arithmetic: what the passes that expand math are made of."""
