@@ -8,6 +8,7 @@ the instructions; before it the arithmetic is done by hand.
 from __future__ import annotations
 
 from irc.codegen.snippet import Snippet
+from irc.dialects.cuda import PACKED
 
 _F16 = """\
 DEVICE float f16_to_float(f16 x) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits)); return r; }
@@ -124,30 +125,13 @@ template <typename T> DEVICE T integer_power(T base, T exponent) {
 """
 
 
-PACKED_BF16 = {
-    "addf": 'fma.rn.bf16x2 %0, %1, %3, %2;" : "=r"(w) : "r"(x), "r"(y), "r"(0x3f803f80)',
-    "subf": 'fma.rn.bf16x2 %0, %2, %3, %1;" : "=r"(w) : "r"(x), "r"(y), "r"(0xbf80bf80)',
-    "mulf": 'fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(w) : "r"(x), "r"(y), "r"(0x80008000)',
-    "maximumf": 'max.NaN.bf16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-    "minimumf": 'min.NaN.bf16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-}
-"""Sums and products as an fma with 1, -1 or -0: sm_80 has no other of bf16 (PTX ISA, 9.7.4)."""
-
-PACKED_F16 = {
-    "addf": 'add.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-    "subf": 'sub.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-    "mulf": 'mul.rn.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-    "maximumf": 'max.NaN.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-    "minimumf": 'min.NaN.f16x2 %0, %1, %2;" : "=r"(w) : "r"(x), "r"(y)',
-}
-
-
-def _packed(kind: str, element: str, assembly: str) -> Snippet:
+def _packed(kind: str, element: str, instruction: str, constant: int | None) -> Snippet:
+    more = "" if constant is None else f', "r"({constant:#x})'
     return Snippet(
         f"packed_{kind}_{element}",
         f"DEVICE void packed_{kind}_{element}(void* result, const void* lhs, const void* rhs) {{\n"
         f"  unsigned w, x, y;\n  memcpy(&x, lhs, 4);\n  memcpy(&y, rhs, 4);\n"
-        f'  asm("{assembly});\n  memcpy(result, &w, 4);\n}}\n',
+        f'  asm("{instruction};" : "=r"(w) : "r"(x), "r"(y){more});\n  memcpy(result, &w, 4);\n}}\n',
     )
 
 
@@ -265,8 +249,8 @@ NUMBERS: tuple[Snippet, ...] = (
     Snippet("float_to_integer", _TO_INTEGER),
     Snippet("division", _DIVISION),
     Snippet("extrema", _EXTREMA),
-    *(_packed(kind, "bf16", assembly) for kind, assembly in PACKED_BF16.items()),
-    *(_packed(kind, "f16", assembly) for kind, assembly in PACKED_F16.items()),
+    *(_packed(kind, "bf16", row.bf16, row.constant) for kind, row in PACKED.items()),
+    *(_packed(kind, "f16", row.f16, None) for kind, row in PACKED.items()),
     Snippet("masked_or", _MASKED_OR),
     Snippet("word_of", _BYTES),
     Snippet("bytes_in_halves", _BYTES_IN_HALVES, ("word_of",)),

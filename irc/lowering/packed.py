@@ -16,7 +16,7 @@ from irc.lowering.values import Code, Registers, Splat, Tile, matching, tile_ele
 Pair = tuple[SSAValue, SSAValue]
 """A register array and an index: two elements from there on."""
 
-_KINDS = tuple(f"arith.{kind}" for kind in cuda.PACKED_KINDS)
+_KINDS = tuple(f"arith.{kind}" for kind in cuda.PACKED)
 
 
 def is_packed(op: tile.MapOp, inputs: Sequence[Tile], fragment: Fragment) -> bool:

@@ -62,7 +62,7 @@ from irc.dialects.cuda.memory import (
     StmatrixOp,
     StoreOp,
 )
-from irc.dialects.cuda.packed import PACKED_KINDS, PAIR, WORD, PackedOp, PackedWidenOp
+from irc.dialects.cuda.packed import PACKED, PAIR, WORD, Packed, PackedOp, PackedWidenOp
 from irc.dialects.cuda.sync import (
     AnyOp,
     ClusterSyncOp,
@@ -106,7 +106,7 @@ Cuda = dialect_of(
 
 __all__ = [
     "INSTRUCTIONS",
-    "PACKED_KINDS",
+    "PACKED",
     "PAIR",
     "WORD",
     "AnyOp",
@@ -157,6 +157,7 @@ __all__ = [
     "MmaOp",
     "NamedArriveOp",
     "NamedSyncOp",
+    "Packed",
     "PackedOp",
     "PackedWidenOp",
     "PrefetchTensorMapOp",

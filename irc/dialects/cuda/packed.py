@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
@@ -20,8 +25,31 @@ from irc.dialects.cuda.common import check_one_of, check_registers, element_of
 from irc.dialects.cuda.types import RegistersType
 from irc.ir.operations import EffectOp
 
-PACKED_KINDS = ("addf", "subf", "mulf", "maximumf", "minimumf")
-"""Named as in `arith`; a maximum or minimum is NaN where either element is."""
+
+@dataclass(frozen=True)
+class Packed:
+    """What is known of arithmetic on two elements.
+
+    meaning: of arrays, before it is rounded.
+    bf16, f16: the instruction in PTX with its operands: %0 is the result, %1 and %2 the elements, %3 the constant.
+    constant: two elements of bf16 that its instruction takes besides.
+    """
+
+    meaning: Callable[..., Any]
+    bf16: str
+    f16: str
+    constant: int | None = None
+
+
+PACKED: dict[str, Packed] = {
+    "addf": Packed(np.add, "fma.rn.bf16x2 %0, %1, %3, %2", "add.rn.f16x2 %0, %1, %2", 0x3F803F80),
+    "subf": Packed(np.subtract, "fma.rn.bf16x2 %0, %2, %3, %1", "sub.rn.f16x2 %0, %1, %2", 0xBF80BF80),
+    "mulf": Packed(np.multiply, "fma.rn.bf16x2 %0, %1, %2, %3", "mul.rn.f16x2 %0, %1, %2", 0x80008000),
+    "maximumf": Packed(np.maximum, "max.NaN.bf16x2 %0, %1, %2", "max.NaN.f16x2 %0, %1, %2"),
+    "minimumf": Packed(np.minimum, "min.NaN.bf16x2 %0, %1, %2", "min.NaN.f16x2 %0, %1, %2"),
+}
+"""By the op of `arith`; a maximum or minimum is NaN where either element is. Sums and products of bf16 are an fma with
+1, -1 or -0: sm_80 has no other (PTX ISA, 9.7.4)."""
 
 PAIR = 2
 
@@ -59,7 +87,7 @@ class PackedOp(EffectOp):
         super().__init__(operands=[*result, *lhs, *rhs], properties={"kind": StringAttr(kind)})
 
     def verify_(self) -> None:
-        check_one_of("the kind of packed arithmetic", self.kind.data, PACKED_KINDS)
+        check_one_of("the kind of packed arithmetic", self.kind.data, tuple(PACKED))
         arrays = ((self.array, self.index), (self.lhs, self.lhs_index), (self.rhs, self.rhs_index))
         elements = {array.type.element for array, _ in arrays if isinstance(array.type, RegistersType)}
         if len(elements) > 1 or not all(isinstance(element, BFloat16Type | Float16Type) for element in elements):

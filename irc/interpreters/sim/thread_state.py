@@ -71,15 +71,6 @@ def set_element(s: Strand, op: cuda.SetOp, array: RegisterArray, index: Any, val
         np.copyto(row, value, where=s.mask)
 
 
-_PACKED = {
-    "addf": np.add,
-    "subf": np.subtract,
-    "mulf": np.multiply,
-    "maximumf": np.maximum,
-    "minimumf": np.minimum,
-}
-
-
 @simulates(cuda.PackedOp)
 def packed(
     s: Strand,
@@ -97,7 +88,7 @@ def packed(
         first = register_index(s, op, source, at, cuda.PAIR)
         operands.append(source.data[first : first + cuda.PAIR].astype(np.float64))
     with np.errstate(all="ignore"):
-        values = cast_array(_PACKED[op.kind.data](*operands), array.data.dtype)
+        values = cast_array(cuda.PACKED[op.kind.data].meaning(*operands), array.data.dtype)
     first = register_index(s, op, array, index, cuda.PAIR)
     rows = array.data[first : first + cuda.PAIR]
     np.copyto(rows, values, where=True if s.mask is None else s.mask)
