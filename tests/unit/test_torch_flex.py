@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -170,15 +171,46 @@ def check_left(reason: str, function: Function, *inputs: Tensor) -> None:
         torch.testing.assert_close(torch.compile(function, backend=backend)(*inputs), function(*inputs))
 
 
-def test_gradients_of_what_is_read_stay_with_torch() -> None:
-    table = torch.randn(HEADS, requires_grad=True)
-    function = lambda q, k, v: flex.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + table[h])  # noqa: E731
-    inputs = arrays()
-    left = explain(function, *inputs).left
-    assert "the gradient of what a score function reads" in {why for _, why in left}
-    torch._dynamo.reset()
-    torch.compile(function, backend=backend)(*inputs).sum().backward()
-    assert table.grad is not None and not table.grad.abs().max() > 1e-3  # a softmax is what it was
+READ: dict[str, tuple[Function, tuple[int, ...]]] = {
+    "of a head": (lambda x, s, b, h, i, j: s * torch.tanh(x[h]) + x[h] * j, (HEADS,)),
+    "of all": (lambda x, s, b, h, i, j: s + x[b, h, i, j], (BATCH, HEADS, ROWS, COLUMNS)),
+    "in another order, of more": (lambda x, s, b, h, i, j: s * x[j, h, i], (COLUMNS + 3, HEADS, ROWS)),
+    "by distance": (lambda x, s, b, h, i, j: s + x[h, i - j + COLUMNS], (HEADS, 2 * COLUMNS)),
+    "twice": (lambda x, s, b, h, i, j: s * x[h, j] + x[h, i], (HEADS, COLUMNS)),
+}
+"""Score functions that read an array, and its shape."""
+
+
+def nearby(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    return (j <= i + 9) & (i > 0)
+
+
+@pytest.mark.parametrize("keys", [HEADS, 2])
+@pytest.mark.parametrize("name", READ)
+def test_gradients_of_what_is_read(name: str, keys: int) -> None:
+    """They are irc's, and those of what is written out in f64, in which a mask hides some scores."""
+    score, shape = READ[name]
+    table, inputs, graphs = torch.randn(shape, requires_grad=True), arrays(keys), list[Compiled]()
+    blocks = mask_of(nearby)
+
+    def call(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Any:
+        def function(s: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            return score(x, s, b, h, i, j)
+
+        return flex.flex_attention(q, k, v, score_mod=function, block_mask=blocks, enable_gqa=keys < HEADS)
+
+    with watching(lambda kind, graph: graphs.append(graph)):
+        compiled: Any = torch.compile(call, backend=backend, fullgraph=True)
+        found = compiled(*inputs, table)
+        weights = torch.randn(found.shape)
+        (found * weights).sum().backward()
+    assert not [reason for graph in graphs for reason in graph.division.reasons.values() if "flex" in reason]
+    exact = [x.detach().double().requires_grad_() for x in (*inputs, table)]
+    result, _ = wanted(partial(score, exact[-1]), nearby, exact[:-1])
+    (result * weights).sum().backward()
+    for mine, best in [(x.grad, y.grad) for x, y in zip((*inputs, table), exact, strict=True)]:
+        assert mine is not None and best is not None
+        torch.testing.assert_close(mine.double(), best, rtol=1e-4, atol=1e-4)
 
 
 def test_batches_that_broadcast_stay_with_torch() -> None:

@@ -5,53 +5,32 @@ of ops without axes. The rules of these ops take arrays, so the graphs are recor
 and with places along an axis each. What comes of it is a cascade (`docs/decisions/cascades.md`), whose masks are bounds
 of its loops where they are conditions on places. The lists of a BlockMask, which say the same by blocks, are not read.
 
-An array that a function reads by its places alone, `table[h]` or `bias[b, h, q, k]`, is an operand with its axes among
-those of the scores. By other indices it is gathered.
+How the functions are recorded is in `flex_scores.py`. What the score function reads has gradients of its own, each a
+call of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from math import inf, log
 from typing import Any
 
 import torch
-from torch._subclasses import FakeTensor
 from torch.fx import GraphModule
 from torch.fx import Node as FxNode
-from torch.fx.node import map_arg
 
 import irc_frontend as ir
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.ops.scores import Dropout, Factors, apart, product, softmax_product
-from irc_frontend.torch.rules import (
-    REASON,
-    Composed,
-    Left,
-    deferred,
-    element_of,
-    mended,
-    recorded,
-    value_of,
-    wide,
-)
+from irc_frontend.torch.flex_scores import Scored
+from irc_frontend.torch.ops.scores import Dropout, apart, product, softmax_product
+from irc_frontend.torch.rules import REASON, Composed, Left, deferred, value_of, wide
 
-aten = torch.ops.aten
 FORWARD = torch.ops.higher_order.flex_attention
 BACKWARD = torch.ops.higher_order.flex_attention_backward
 
-ALSO = (
-    aten._to_copy.default,
-    aten.alias.default,
-    aten.clone.default,
-    aten.detach.default,
-    aten.full.default,
-    aten.index.Tensor,
-    aten.scalar_tensor.default,
-)
-"""What a function may call beside ops that compute element by element."""
+FIRST_CAPTURED = 5
+"""Behind the gradients of a score and of its four places, a derivative gives those of the arrays."""
 
 
 def with_flex_attention(module: GraphModule) -> GraphModule:
@@ -78,17 +57,29 @@ def _forward(module: GraphModule, node: FxNode) -> tuple[Composed, Sequence[Any]
 def _give_backward(module: GraphModule, node: FxNode) -> None:
     arguments: Any = node.args
     q, k, v, y, sums, g, g_sums, score, joint, mask, scale, _, captured, masked = arguments
-    others = [user for user in node.users if user.args[1] == 3]
-    if any(user.users for user in others):
-        node.meta["custom"] = {**node.meta.get("custom", {}), REASON: "the gradient of what a score function reads"}
-        return
-    for user in others:
-        module.graph.erase_node(user)
     score, joint, seen = (_graph(module, each) for each in (score, joint, mask[-1]))
-    call = FlexAttentionGradients(score, joint, seen, float(scale), len(captured), g is not None, g_sums is not None)
+    functions = score, joint, seen, float(scale), len(captured), g is not None, g_sums is not None
     given = [x for x in (g, g_sums) if x is not None]
+    arrays = q, k, v, y, sums, *given, *captured, *masked
+    for user in [user for user in node.users if user.args[1] == 3]:
+        _give_captured(module, node, user, functions, arrays)
     node.meta["val"] = value_of(node)[:3]
-    _replace(module, node, call, (q, k, v, y, sums, *given, *captured, *masked))
+    _replace(module, node, FlexAttentionGradients(*functions), arrays)
+
+
+def _give_captured(
+    module: GraphModule, node: FxNode, user: FxNode, functions: Sequence[Any], arrays: Sequence[Any]
+) -> None:
+    """Makes the gradients of what the score function reads calls of their own."""
+    for each in list(user.users):
+        number = each.args[1]
+        assert isinstance(number, int)
+        with module.graph.inserting_before(node):
+            own = module.graph.call_function(FlexCapturedGradient(*functions, number), tuple(arrays))
+        own.meta = {**node.meta, "val": value_of(each)}
+        each.replace_all_uses_with(own)
+        module.graph.erase_node(each)
+    module.graph.erase_node(user)
 
 
 def _replace(module: GraphModule, node: FxNode, call: Composed, arguments: Sequence[Any]) -> None:
@@ -140,7 +131,7 @@ class FlexAttention(_Flex):
 
     def record(self, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v, *arrays = args
-        scored = _Scored.of(q, k, v, arrays, self._captured, self._score, self._mask, self._scale)
+        scored = Scored.of(q, k, v, arrays, self._captured, self._score, self._mask, self._scale)
         scores = scored.seen
         y, sums = softmax_product(scored.factors, deferred(scores, q.element), Dropout(), not scored.is_all_seen)
         rows = q.shape[:-1]
@@ -177,21 +168,37 @@ class FlexAttentionGradients(_Flex):
         return g, g_sums, rest
 
     def __call__(self, *args: Any) -> Any:
+        return self._called(args)[:3]
+
+    def _called(self, args: Sequence[Any]) -> Any:
         q, k, v, y, sums, *given = args
         g, g_sums, arrays = self._apart(given)
         captured, masked = tuple(arrays[: self._captured]), tuple(arrays[self._captured :])
         functions = self._score, self._joint, (self._mask,)
-        return BACKWARD(q, k, v, y, sums, g, g_sums, *functions, self._scale, {}, captured, masked)[:3]
+        return BACKWARD(q, k, v, y, sums, g, g_sums, *functions, self._scale, {}, captured, masked)
 
-    def record(self, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def record(self, *args: Any) -> Any:
         """As the gradients of attention are (`ops/attention.py`), with the derivative of the score function between
         those of the scores that it gives and of those that it takes."""
+        scored, g, weights, slope = self._slope(*args)
+        q, k, factors = args[0], args[1], scored.factors
+        slope = scored.traced(self._joint, (scored.scores, *scored.places, slope, *scored.captured))[0]
+        if not scored.is_all_seen:
+            slope = ir.where(wide(weights) > 0, slope, 0.0)
+        slope = deferred(slope, q.element)
+        queries = range(factors.batches - factors.q.ndim, -1)
+        dq = product(slope, k, factors.batches, [-1], [-2]) * self._scale
+        dk = product(slope, factors.q, factors.batches, queries, queries) * self._scale
+        return dq.reshape(*q.shape), dk, product(weights, g, factors.batches, queries, queries)
+
+    def _slope(self, *args: Any) -> tuple[Scored, Tensor, Tensor, Tensor]:
+        """The scores, the gradient of the result along them, the weights, and the gradient of what the score function
+        gives."""
         q, k, v, y, sums, *given = args
         g, g_sums, arrays = self._apart(given)
         if g is None:
             raise Left("a gradient of the logarithms alone")
-        scored = _Scored.of(q, k, v, arrays, self._captured, self._score, self._mask, self._scale)
-        factors, shape = scored.factors, q.shape
+        scored = Scored.of(q, k, v, arrays, self._captured, self._score, self._mask, self._scale)
         total = (wide(g) * wide(y)).sum(-1)
         if g_sums is not None:
             total = total - g_sums * (1 / log(2))
@@ -200,125 +207,30 @@ class FlexAttentionGradients(_Flex):
             sums = ir.where(sums == -inf, inf, sums)
         g, total, sums = (apart(x, k) for x in (g, total, sums))
         weights = ir.exp(deferred(scored.seen - ir.expand_dims(sums, -1), q.element))
-        slope = wide(weights) * (product(g, v, factors.batches, [-1], [-1]) - ir.expand_dims(total, -1))
-        slope = scored.traced(self._joint, (scored.scores, *scored.places, slope, *scored.captured))[0]
+        slope = product(g, v, scored.factors.batches, [-1], [-1]) - ir.expand_dims(total, -1)
+        return scored, g, weights, wide(weights) * slope
+
+
+class FlexCapturedGradient(FlexAttentionGradients):
+    """The gradient of one of the arrays that the score function reads, of the same arguments: what each score adds to
+    the element that it has read."""
+
+    def __init__(self, *arguments: Any):
+        *functions, self._number = arguments
+        super().__init__(*functions)
+
+    def __str__(self) -> str:
+        return f"flex_attention_backward of captured array {self._number}"
+
+    def __call__(self, *args: Any) -> Any:
+        return self._called(args)[3][self._number]
+
+    def record(self, *args: Any) -> Tensor:
+        scored, _, weights, slope = self._slope(*args)
         if not scored.is_all_seen:
-            slope = ir.where(wide(weights) > 0, slope, 0.0)
-        slope = deferred(slope, q.element)
-        queries = range(factors.batches - factors.q.ndim, -1)
-        dq = product(slope, k, factors.batches, [-1], [-2]) * self._scale
-        dk = product(slope, factors.q, factors.batches, queries, queries) * self._scale
-        return dq.reshape(*shape), dk, product(weights, g, factors.batches, queries, queries)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """The scores of a call. places: batch, head, query and key, each along its axis, or its axes where heads share
-    keys; axes: these."""
-
-    factors: Factors
-    scores: Tensor
-    captured: Sequence[Any]
-    masked: Sequence[Any]
-    score: GraphModule
-    mask: GraphModule
-
-    @staticmethod
-    def of(
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        arrays: Sequence[Any],
-        captured: int,
-        score: GraphModule,
-        mask: GraphModule,
-        scale: float,
-    ) -> _Scored:
-        if q.ndim != 4 or q.shape[0] != k.shape[0] or not q.node.is_float or len({q.element, k.element, v.element}) > 1:
-            raise Left("flex_attention whose batches broadcast, or of several types")
-        if 0 in (*q.shape, *k.shape, *v.shape):
-            raise Left("attention of nothing")
-        factors = Factors.of(q, k, v)
-        scores = wide(factors.scores(scale))
-        return _Scored(factors, scores, arrays[:captured], arrays[captured:], score, mask)
-
-    @cached_property
-    def axes(self) -> Sequence[tuple[int, ...]]:
-        rank = self.scores.ndim
-        return (0,), tuple(range(1, rank - 2)), (rank - 2,), (rank - 1,)
-
-    @cached_property
-    def places(self) -> Sequence[Tensor]:
-        return [self._along(axes) for axes in self.axes]
-
-    def _along(self, axes: tuple[int, ...]) -> Tensor:
-        extents = [self.scores.shape[axis] for axis in axes]
-        count = 1
-        for extent in extents:
-            count *= extent
-        shape = [extent if axis in axes else 1 for axis, extent in enumerate(self.scores.shape)]
-        return ir.arange(count, dtype="i32").reshape(*shape)
-
-    @cached_property
-    def _sees(self) -> Tensor:
-        return self.traced(self.mask, (*self.places, *self.masked))
-
-    @property
-    def is_all_seen(self) -> bool:
-        node = self._sees.node
-        return node.op == "constant" and bool(dict(node.attributes)["value"])
-
-    @cached_property
-    def seen(self) -> Tensor:
-        """The scores as the score function gives them, and -inf where the mask hides one."""
-        found = self.traced(self.score, (self.scores, *self.places, *self.captured))
-        found = ir.broadcast_to(found.astype(self.scores.element), self.scores.shape)
-        return found if self.is_all_seen else ir.where(self._sees, found, -inf)
-
-    def traced(self, graph: GraphModule, arguments: Sequence[Any]) -> Any:
-        """What a function gives of all scores at once."""
-        given, known = iter(arguments), dict[FxNode, Any]()
-        result: Any = None
-        for node in graph.graph.nodes:
-            if node.op == "placeholder":
-                known[node] = next(given)
-            elif node.op == "get_attr":
-                known[node] = _constant(getattr(graph, str(node.target)))
-            elif node.op == "output":
-                result = map_arg(node.args[0], known.__getitem__)
-            else:
-                known[node] = self._recorded(node, known)
-        return result
-
-    def _recorded(self, node: FxNode, known: dict[FxNode, Any]) -> Any:
-        value = value_of(node)
-        is_alone = torch.Tag.pointwise in getattr(node.target, "tags", ()) or node.target in ALSO
-        if not is_alone or not isinstance(value, torch.Tensor):
-            raise Left(f"{node.target} in a function of flex_attention")
-        if value.ndim:
-            raise Left("an array in a function of flex_attention")
-        if node.target is aten.index.Tensor:
-            array, indices = node.args
-            return self._read(known[array], [known[index] for index in indices], node, known)  # pyright: ignore
-        return mended(recorded(node, known), value.dtype)
-
-    def _read(self, array: Tensor, indices: Sequence[Tensor], node: FxNode, known: dict[FxNode, Any]) -> Tensor:
-        """The elements of an array that lie at the places of the scores, or at others."""
-        places = [at for index in indices for at, place in enumerate(self.places) if index is place]
-        if len(places) < array.ndim or len(set(places)) < len(places):
-            return mended(recorded(node, known), value_of(node).dtype)
-        axes = [axis for at in places for axis in self.axes[at]]
-        extents = [self.scores.shape[axis] for axis in axes]
-        counts = [self.places[at].size for at in places]
-        if any(extent < count for extent, count in zip(array.shape, counts, strict=True)):
-            raise Left("a function of flex_attention reads beyond the end of an array")
-        found = array[tuple(slice(0, count) for count in counts)].reshape(*extents)
-        found = found.permute(sorted(range(len(axes)), key=axes.__getitem__))
-        return found.reshape(*(extent if axis in axes else 1 for axis, extent in enumerate(self.scores.shape)))
-
-
-def _constant(value: Any) -> Tensor:
-    """A tensor without axes that a function has made."""
-    if not isinstance(value, torch.Tensor) or value.ndim or isinstance(value, FakeTensor):
-        raise Left("an array in a function of flex_attention")
-    return ir.full((), value.item(), element_of(value.dtype))
+            scored = replace(scored, added=wide(weights) > 0)
+        inputs = scored.scores, *scored.places, slope, *scored.captured
+        found = scored.traced(self._joint, inputs, FIRST_CAPTURED + self._number)
+        if not isinstance(found, Tensor):
+            raise Left("a gradient of an array that a score function does not read by its elements")
+        return found
