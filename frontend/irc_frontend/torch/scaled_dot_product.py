@@ -115,20 +115,28 @@ def _replace(graph: Graph, call: Call) -> None:
         raise Left("a mask beside is_causal")
     node, value = call.node, _example(call.node)
     bias = None if call.seen is not None else call.value("attn_mask")
-    expect_known([call.value(name) for name in NAMES[:3]], bias, value)
+    shared = _shared_batch(call)
+    arrays = [call.value(name) for name in NAMES[:3]]
+    arrays[0] = arrays[0] if shared is None else shared.beside_heads(arrays[0])
+    expect_known(arrays, bias, value)
     q, k, v = (call.arguments[name] for name in NAMES[:3])
     k, v = (_unrepeated(x) for x in (k, v)) if _share(k, v) else (k, v)
     mask = None if call.seen is not None else call.arguments["attn_mask"]
     seen, scale = call.seen or Seen(causal=False, window=None), call.arguments.get("scale")
     if scale is None:
         scale = 1 / math.sqrt(_example(q).shape[-1])
-    expect_quick([_example(x) for x in (q, k, v)], bias, value.dtype, seen, scale, dropout, value.requires_grad)
+    arrays = [arrays[0], _example(k), _example(v)]
+    expect_quick(arrays, bias, value.dtype, seen, scale, dropout, value.requires_grad)
     with graph.inserting_before(node):
+        if shared is not None:
+            q = graph.call_function(shared.beside_heads, (q,))
         q, k, v = (graph.call_method("to", (x, value.dtype)) for x in (q, k, v))  # which autocast may ask for
         words = graph.call_function(words_of, (q,)) if dropout else None
-        order = order_of(value, value.ndim - 1)
+        order = order_of(value, value.ndim - 1) if shared is None else (0, 1, 2)
         own = graph.call_function(OWN, (q, k, v, mask, words, seen.causal, seen.window, scale, dropout, order))
         result = graph.call_function(operator.getitem, (own, 0))
+        if shared is not None:
+            result = graph.call_function(shared.apart, (result,))
     for each in (own, *([] if words is None else [words])):
         each.meta = {name: node.meta[name] for name in node.meta if name != "example_value"}
     result.meta = dict(node.meta)
@@ -192,7 +200,34 @@ def _example(node: Any) -> Tensor:
     return node.meta["example_value"]
 
 
-# Heads that share keys
+# Batches and heads that share keys
+
+
+@dataclass(frozen=True)
+class _SharedBatch:
+    """Queries of so many batches that share all keys, and their heads: each head of keys is for all of them."""
+
+    batch: int
+    heads: int
+
+    def beside_heads(self, q: Tensor) -> Tensor:
+        """q[batch, heads, ...] as one batch, of the heads of the keys for each of the batches."""
+        return q.transpose(0, 1).flatten(0, 1).unsqueeze(0)
+
+    def apart(self, y: Tensor) -> Tensor:
+        return y.squeeze(0).unflatten(0, (self.heads, self.batch)).transpose(0, 1).contiguous()
+
+
+def _shared_batch(call: Call) -> _SharedBatch | None:
+    """How keys and values of one batch are shared by several of queries; None where they are not, or a mask tells
+    batches or heads apart."""
+    q, k, v, mask = (call.value(name) for name in NAMES[:4])
+    if not all(isinstance(x, Tensor) and x.ndim == 4 and not x.is_nested for x in (q, k, v)):
+        return None
+    if call.seen is None and any(extent != 1 for extent in mask.shape[:-2]):
+        return None
+    is_shared = q.shape[0] != 1 and k.shape[0] == v.shape[0] == 1
+    return _SharedBatch(q.shape[0], q.shape[1]) if is_shared else None
 
 
 def _share(k: FxNode, v: FxNode) -> bool:
