@@ -7,6 +7,7 @@ from math import prod
 from irc.analysis.budgets import DEFAULT_WARPS, OTHER_REGISTERS, PRODUCER_WARPS, block_memory, consumer_registers
 from irc.analysis.cascades import cascade_in
 from irc.analysis.op_classes import is_reduction, is_scan
+from irc.analysis.pages import page_rows
 from irc.analysis.product_problem import Product, product_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.window_operands import has_rows_of_taps
@@ -186,6 +187,9 @@ class _Check:
             columns = " x ".join(str(cascade.domain[axis]) for axis in cascade.axes)
             found = f"columns of {columns} have no {parts} equal parts"
             raise self._fail(found, "a divisor of the columns that a cascade walks over, if they are the last axis")
+        if (rows := page_rows(cascade)) and cascade.domain[-1] // parts % rows:
+            found = f"columns of {cascade.domain[-1]} have no {parts} equal parts of whole pages of {rows} rows"
+            raise self._fail(found, "a divisor of the number of pages")
 
     def _split_product(self, parts: int) -> None:
         if op := next((op for op in self._kernel.block.ops if is_reduction(op) or is_scan(op)), None):

@@ -494,3 +494,19 @@ func.func @f(%q: tensor<4x64x64xbf16>, %pool: tensor<99x32x64xbf16>, %table: ten
   }
   func.return %r : tensor<4x64x64xf32>
 }
+
+// -----
+
+func.func @f(%q: tensor<4x64x64xbf16>, %pool: tensor<99x32x64xbf16>, %table: tensor<4x16xi32>) -> tensor<4x64x64xf32> {
+  // expected-error @below {{kernel k: columns of 512 have no 32 equal parts of whole pages of 32 rows}}
+  %r = kernel.fused @k cascade config<split = 32> (%q_1 = %q : tensor<4x64x64xbf16>, %pool_1 = %pool : tensor<99x32x64xbf16>, %table_1 = %table : tensor<4x16xi32>) -> tensor<4x64x64xf32> {
+    %taken = nd.take %pool_1, %table_1 {axis = 0} : (tensor<99x32x64xbf16>, tensor<4x16xi32>) -> tensor<4x16x32x64xbf16>
+    %k = nd.reshape %taken : tensor<4x16x32x64xbf16> -> tensor<4x512x64xbf16>
+    %s = nd.matmul %q_1, %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<4x64x64xbf16>, tensor<4x512x64xbf16>) -> tensor<4x64x512xf32>
+    %e = nd.relu %s : tensor<4x64x512xf32>
+    %p = nd.cast %e : tensor<4x64x512xf32> -> tensor<4x64x512xbf16>
+    %y = nd.matmul %p, %k {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<4x64x512xbf16>, tensor<4x512x64xbf16>) -> tensor<4x64x64xf32>
+    kernel.yield %y : tensor<4x64x64xf32>
+  }
+  func.return %r : tensor<4x64x64xf32>
+}
