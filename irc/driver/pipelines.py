@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
+    "row-products": "irc.passes.nd.row_products:RowProductsPass",
     "cancel-permutes": "irc.passes.nd.cancel_permutes:CancelPermutesPass",
     "check-extents": "irc.passes.nd.check_extents:CheckExtentsPass",
     "fuse-epilogues": "irc.passes.tile.fuse_epilogues:FuseEpiloguesPass",
@@ -91,6 +92,7 @@ ND: tuple[str, ...] = (
     "decompose-nd",
     "widen-arithmetic",
     "outer-products",
+    "row-products",
     "canonicalize-nd",
     "cancel-permutes",
 )
