@@ -50,13 +50,15 @@ def schedule(
     dependencies: Sequence[Sequence[int]], max_streams: int = MAX_STREAMS, filling: Collection[int] = ()
 ) -> Schedule:
     """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
-    themselves: beside others they gain nothing, and do not get a new stream."""
+    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait."""
     made = Schedule()
     lasts: list[int] = []
     ancestors = _ancestors(dependencies)
     for step, needs in enumerate(dependencies):
         most = min(max_streams, max(1, len(lasts))) if step in filling else max_streams
         stream = _choose_stream(needs, ancestors[step], lasts, most)
+        if step in filling and needs and lasts[stream] not in needs:
+            stream = made.stream[max(needs)]
         if stream == len(lasts):
             lasts.append(step)
             before = 0

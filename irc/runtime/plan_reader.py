@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from irc.analysis.early_reads import early_reads
 from irc.dialects.cuda.kernel import KernelOp
 from irc.dialects.cuda.sync import DependencyWaitOp
 from irc.dialects.cuda.types import PtrType, TensorMapType
@@ -81,7 +82,8 @@ class _Reader:
             elif isinstance(op, StepOp):
                 steps.append(self._step(op))
         events = [step.event for step in steps if isinstance(step, Record)]
-        steps = _overlapped(steps, {name for name, kernel in self._kernels.items() if _waits(kernel)})
+        waiting = {name: early_reads(kernel) for name, kernel in self._kernels.items() if _waits(kernel)}
+        steps = _overlapped(steps, waiting)
         return Plan(
             self._op.sym_name.data,
             self._arena,
@@ -167,22 +169,23 @@ def _waits(kernel: KernelOp) -> bool:
     return any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops)
 
 
-def _overlapped(steps: Sequence[Step], waiting: Set[str]) -> list[Step]:
+def _overlapped(steps: Sequence[Step], waiting: Mapping[str, Set[int]]) -> list[Step]:
     """The steps, with launches of kernels that wait by themselves overlapping a launch right before on their stream:
-    one of this plan, or, for the first step on the caller's stream, whatever the caller launched there."""
+    one of this plan, or, for the first step on the caller's stream, whatever the caller launched there, unless the
+    kernel reads something before it waits. waiting: the arguments of which each kernel that waits does so."""
     last: dict[int, Step] = {}
     made: list[Step] = []
     for step in steps:
-        if isinstance(step, Launch) and step.kernel in waiting and _follows_launch(step, last):
-            step = replace(step, overlaps=True)
+        if isinstance(step, Launch) and step.kernel in waiting:
+            step = replace(step, overlaps=_follows_launch(step, last, bool(waiting[step.kernel])))
         last[step.stream] = step
         made.append(step)
     return made
 
 
-def _follows_launch(step: Launch, last: Mapping[int, Step]) -> bool:
+def _follows_launch(step: Launch, last: Mapping[int, Step], reads_early: bool) -> bool:
     if step.stream not in last:
-        return step.stream == CALLERS_STREAM
+        return step.stream == CALLERS_STREAM and not reads_early
     return isinstance(last[step.stream], Launch)
 
 

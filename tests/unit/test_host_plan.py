@@ -283,6 +283,30 @@ def test_launches_of_one_kernel_side_by_side_are_one_launch_of_several_sets() ->
     assert Plan.from_json(plan.to_json()) == plan
 
 
+EARLY = """
+builtin.module attributes {irc.target = "sm_90a"} {
+  host.plan @f(%a, %w, %result0) : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32> {
+    host.launch @add(%a, %w, %result0) : (!host.buffer<128>, !host.buffer<128>, !host.buffer<128>)
+    host.launch @add(%result0, %w, %result0) : (!host.buffer<128>, !host.buffer<128>, !host.buffer<128>)
+    host.return
+  }
+  cuda.kernel @add(%a: !cuda.ptr<f32>, %w: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] aliased {
+    %zero = arith.constant 0 : index
+    %y = cuda.registers : !cuda.registers<1 x f32>
+    cuda.load %w[%zero] -> %y[%zero] : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
+    cuda.dependency_wait
+    cuda.return
+  }
+}
+"""
+
+
+def test_a_kernel_that_reads_before_it_waits_overlaps_with_its_own_plan_alone() -> None:
+    """What the caller launched before the plan may write its arguments."""
+    steps = read_plan(parse_ir(new_context(), EARLY, "early.mlir")).steps
+    assert [step.overlaps for step in steps if isinstance(step, Launch)] == [False, True]
+
+
 def launches_in_sets(function: str) -> list[tuple[str, int]]:
     """The kernel and the sets of each launch."""
     module, _ = plan_of(function)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free as is_pure
 
+from irc.analysis.early_reads import kept_operands
 from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import (
     AtomicOp,
@@ -15,12 +19,13 @@ from irc.dialects.cuda import (
     DependencyWaitOp,
     KernelOp,
     LaunchDependentsOp,
+    RegistersOp,
     StoreOp,
     TmaLoadOp,
     TmaStoreOp,
 )
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.ir.blocks import end_of
+from irc.ir.blocks import block_of, end_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
@@ -36,8 +41,12 @@ class OverlapLaunchesPass(Pass):
     Blocks of a kernel are then placed, its launch is paid for and its barriers are set up while the kernel before runs,
     which may be the last of the call before (programmatic dependent launch, CUDA C++ Programming Guide; PTX ISA,
     griddepcontrol). A kernel waits before its first access to global memory, so that what came before the one before is
-    done too; it lets the next one start only then, so that no more than one kernel holds places while it waits. Kernels
-    that have a wait already, and architectures before sm_90, are left alone.
+    done too; it lets the next one start only then, so that no more than one kernel holds places while it waits.
+
+    Of a kernel that reads results of others, loads into registers of arguments that are not donated, as of weights,
+    come before the wait: no launch of the plan writes these, and what came before the plan is done when the launch
+    before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a wait already, and
+    architectures before sm_90, are left alone.
     """
 
     name = "overlap-launches"
@@ -46,19 +55,66 @@ class OverlapLaunchesPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not target_of(op).has_tma:
             return
-        for kernel in op.ops:
-            if isinstance(kernel, KernelOp):
-                _wait_first(kernel)
+        kernels = [kernel for kernel in op.ops if isinstance(kernel, KernelOp)]
+        waiting = [kernel for kernel in kernels if any(isinstance(inner, DependencyWaitOp) for inner in kernel.walk())]
+        kept = {} if waiting else kept_operands(op)
+        for kernel in kernels:
+            if kernel not in waiting:
+                _wait_first(kernel, kept.get(kernel.sym_name.data, set()))
 
 
-def _wait_first(kernel: KernelOp) -> None:
+def _wait_first(kernel: KernelOp, kept: Set[int]) -> None:
     block = kernel.body.block
-    if any(isinstance(op, DependencyWaitOp) for op in kernel.walk()):
-        return
     first = _first_access(block)
-    for made in (DependencyWaitOp(), LaunchDependentsOp()):
+    wait = DependencyWaitOp()
+    for made in (wait, LaunchDependentsOp()):
         made.location = location_of(kernel)
         block.insert_op_before(made, first)
+    numbers = kernel.operand_of_argument
+    early = {argument for argument, number in zip(block.args, numbers, strict=True) if number in kept}
+    if early:
+        _load_early(wait, early)
+
+
+def _load_early(wait: Operation, early: Set[SSAValue]) -> None:
+    """Moves loads of these arguments, and what they need, before the wait."""
+    behind = list(_behind(wait))
+    for op in list(behind):
+        for each in _needed(op, behind, early) or ():
+            behind.remove(each)
+            each.detach()
+            block_of(wait).insert_op_before(each, wait)
+
+
+def _behind(op: Operation) -> Iterator[Operation]:
+    following = op.next_op
+    while following is not None:
+        yield following
+        following = following.next_op
+
+
+def _needed(op: Operation, behind: Sequence[Operation], early: Set[SSAValue]) -> list[Operation] | None:
+    """A load of such arguments, or a loop of such loads, with what it needs of the ops behind the wait, in order; None
+    where it is something else, or cannot go there."""
+    loads = [inner for inner in op.walk() if isinstance(inner, GlobalLoadOp)]
+    if not loads or not all(load.pointer in early for load in loads) or op.results:
+        return None
+    if not all(isinstance(inner, GlobalLoadOp | scf.ForOp | scf.YieldOp) or is_pure(inner) for inner in op.walk()):
+        return None
+    found, waiting = {op}, [op]
+    while waiting:
+        operands = [operand for inner in waiting.pop().walk() for operand in inner.operands]
+        for owner in (operand.owner for operand in operands):
+            if isinstance(owner, Operation) and owner in behind and owner not in found:
+                if not (is_pure(owner) or isinstance(owner, RegistersOp)):
+                    return None
+                found.add(owner)
+                waiting.append(owner)
+    arrays = {load.array for load in loads}
+    between = behind[: behind.index(op)]
+    if any(operand in arrays for other in between for inner in other.walk() for operand in inner.operands):
+        return None
+    return [each for each in behind if each in found]
 
 
 def _first_access(block: Block) -> Operation:
