@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 aten = torch.ops.aten
@@ -42,4 +44,39 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(TAKEN_APART))
     for op in KEPT:
         table.pop(op, None)
-    return table
+    return {**table, **dict(_of_lists())}
+
+
+def _of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
+    """Ops on lists of tensors, of which torch's optimizers are made, as ops on each: irc fuses these as any others."""
+    for name in dir(aten):
+        function = _OF_EACH.get(name, getattr(torch, name.removeprefix("_foreach_"), None))
+        if not name.startswith("_foreach_") or name.endswith("_") or function is None:
+            continue
+        packet = getattr(aten, name)
+        for overload in [getattr(packet, each) for each in packet.overloads()]:
+            schema = overload._schema
+            is_of_lists = isinstance(schema.returns[0].type, torch.ListType) if schema.returns else False
+            if is_of_lists and (name, overload._overloadname) not in _LEFT:
+                yield overload, partial(_of_each, function)
+
+
+_OF_EACH: dict[str, Callable[..., Any]] = {
+    "_foreach_norm": torch.linalg.vector_norm,
+    "_foreach_copy": torch.ops.aten.copy.default,
+    "_foreach_maximum": lambda x, y: torch.maximum(x, y) if isinstance(y, Tensor) else torch.clamp_min(x, y),
+    "_foreach_minimum": lambda x, y: torch.minimum(x, y) if isinstance(y, Tensor) else torch.clamp_max(x, y),
+    "_foreach_addcmul": lambda x, a, b, scalar=1, value=1: torch.addcmul(x, a, b, value=scalar * value),
+    "_foreach_addcdiv": lambda x, a, b, scalar=1, value=1: torch.addcdiv(x, a, b, value=scalar * value),
+}
+"""What those do to each tensor that torch calls otherwise."""
+
+_LEFT = [(name, "Tensor") for name in ("_foreach_addcmul", "_foreach_addcdiv")]
+"""Overloads that take numbers in one tensor."""
+
+
+def _of_each(function: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
+    """The function of each tensor of lists, with what is in no list."""
+    count = max(len(each) for each in arguments if isinstance(each, list | tuple))
+    spread = [each if isinstance(each, list | tuple) else [each] * count for each in arguments]
+    return [function(*each, **options) for each in zip(*spread, strict=True)]

@@ -97,7 +97,7 @@ class Replays:
             graph = self._graph
             assert graph is not None
             if self._copied:
-                torch._foreach_copy_(self._inputs, [arguments[number] for number in self._copied])
+                torch.ops.aten._foreach_copy_.default(self._inputs, [arguments[number] for number in self._copied])
             graph.replay()
             arguments.clear()
             return [_copy(x) if isinstance(x, Tensor) else x for x in self._outputs]
