@@ -10,7 +10,7 @@ the first use of what it waits for.
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence, Set
 from itertools import chain
 
 import torch
@@ -27,6 +27,9 @@ BUCKET = 25 << 20
 
 MIN_HIDDEN = 1 << 20
 """Bytes at least of the collectives behind which products are put off: others take no longer than some launches."""
+
+MAX_LATE = 2
+"""Levels by which a wait is put off that nothing needs: what the collective reads stays in memory until then."""
 
 _PRODUCTS = {
     *("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_grouped_mm", "aten::_scaled_mm"),
@@ -79,9 +82,11 @@ class Issues:
         self.of_level.setdefault(self._level, []).append(node)
         return self._level
 
-    def put_off(self, movable: Sequence[FxNode], of_torch: Iterable[FxNode], done: dict[FxNode, int]) -> None:
-        """Changes the levels `done` of some of the movable nodes, what irc computes and views, in order: what no node
-        of torch at the level needs waits for the next one. What no collective needs is put off once, lest all of that
+    def put_off(
+        self, nodes: Sequence[FxNode], views: Container[FxNode], of_torch: Iterable[FxNode], done: dict[FxNode, int]
+    ) -> None:
+        """Changes the levels `done` of some of the nodes, what irc computes and views, in order: what no node of torch
+        at the level needs waits for the next one. What no collective needs is put off once, lest all of that
         comes last."""
         tops = list(of_torch)
         awaited = _behind(chain.from_iterable(self.of_level.values()))
@@ -90,7 +95,10 @@ class Issues:
             if sum(map(_bytes, self.of_level.get(level, ()))) < MIN_HIDDEN:
                 continue
             needed = _behind(node for node in tops if done[node] == level)
-            found = _separable([node for node in movable if done[node] == level and node not in needed], fixed)
+            here = [node for node in nodes if done[node] == level]
+            if all(node in views for node in here if node in needed):  # no program makes what they read
+                continue
+            found = _separable([node for node in here if node not in needed], fixed)
             done.update(dict.fromkeys(found, level + 1))
             fixed |= found - awaited
 
@@ -119,13 +127,26 @@ def _separable(nodes: Sequence[FxNode], fixed: Container[FxNode]) -> set[FxNode]
     return {x for x in found if not (x.target is operator.getitem and x.all_input_nodes[0] in whole)}
 
 
+def ready_first(nodes: Sequence[FxNode], own: Set[FxNode]) -> list[FxNode]:
+    """Of the nodes of torch at the first level, in order, the first collectives that depend on none of irc's own, with
+    what they depend on: no program has to be waited for."""
+    found: set[FxNode] = set()
+    for node in filter(is_issue, nodes):
+        behind = _behind([node])
+        if not own.isdisjoint(behind):
+            break
+        found |= behind
+    return [node for node in nodes if node in found]
+
+
 def in_time(
     taken: Sequence[Iterable[FxNode]], left: Sequence[Sequence[FxNode]], views: Container[FxNode]
 ) -> list[list[FxNode]]:
     """The nodes of torch by level, in order, where waits, and views of what is waited for, stand before their first
-    use. taken: what the programs of each level take; left: the nodes of torch behind them."""
+    use, if there is one within MAX_LATE levels. taken: what the programs of each level take; left: the nodes of torch
+    behind them."""
     placed: list[list[FxNode]] = [[] for _ in left]
-    late: dict[FxNode, None] = {}
+    late: dict[FxNode, int] = {}
 
     def place(nodes: Iterable[FxNode], level: int) -> None:
         for node in nodes:
@@ -138,9 +159,10 @@ def in_time(
         place(taken[level], level - 1)
         for node in nodes:
             if is_wait(node) or (node in views and not late.keys().isdisjoint(node.all_input_nodes)):
-                late[node] = None
+                late[node] = level
             else:
                 place(node.all_input_nodes, level)
                 placed[level].append(node)
+        place([node for node, first in late.items() if is_wait(node) and first + MAX_LATE <= level], level)
     place(list(late), len(left) - 1)
     return placed

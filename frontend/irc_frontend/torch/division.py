@@ -25,7 +25,7 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 from torch.utils._pytree import tree_leaves
 
-from irc_frontend.torch.collectives import Issues, in_time, is_in_flight, is_issue, is_wait
+from irc_frontend.torch.collectives import Issues, in_time, is_in_flight, is_issue, is_wait, ready_first
 from irc_frontend.torch.ops import EMPTY, VIEWS
 from irc_frontend.torch.rules import device_of, value_of, why_left
 
@@ -61,7 +61,8 @@ class Subgraph:
 
 @dataclass
 class Division:
-    """first: the numbers that torch draws before anything else, for nothing has to be there. subgraphs: the programs by
+    """first: the numbers that torch draws before anything else, for nothing has to be there, and the collectives of
+    arguments. subgraphs: the programs by
     level. left: the other nodes of torch by level, in order, with the views that they need. writes: the copies into
     arguments that come last. reasons: why each node that could have been irc's stays with torch."""
 
@@ -122,7 +123,7 @@ class _Divider:
             else:
                 self._ready[node] = self._done[node] = ready
                 own.append(node)
-        issues.put_off(self._sorted([*own, *self._loose]), self._reasons, self._done)
+        issues.put_off(self._sorted([*own, *self._loose]), self._loose, self._reasons, self._done)
         for node in own:
             self._own(node, self._done[node])
 
@@ -131,6 +132,8 @@ class _Divider:
             return self._refused[node]
         if node.target is operator.getitem:
             return self._reasons.get(node.all_input_nodes[0])
+        if is_issue(node) or is_wait(node):
+            return "a collective"
         device = device_of(node)
         return why_left(node, "none" if device is None else device.type)
 
@@ -168,9 +171,12 @@ class _Divider:
             for level in range(levels)
         ]
         left = [[node for node in of_torch if self._done[node] == level] for level in range(levels)]
+        early = ready_first(left[0], self._subgraph_of.keys())
+        left[0] = [node for node in left[0] if node not in early]
         inputs = [[node for subgraph in level for node in subgraph.inputs] for level in subgraphs]
         writes = [node for node in self._writes if not self._is_donated(node)]
-        return Division(self._first, subgraphs, in_time(inputs, left, self._loose), writes, self._reasons)
+        left = in_time(inputs, left, self._loose)
+        return Division([*self._first, *early], subgraphs, left, writes, self._reasons)
 
     def _donate(self, subgraph: Subgraph) -> None:
         """Finds the arguments whose new value a program on a GPU makes, and that nothing else reads."""

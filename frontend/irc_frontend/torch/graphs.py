@@ -232,7 +232,7 @@ def _joined(
         if node.op in ("placeholder", "get_attr"):
             known[node] = graph.node_copy(node)
     for node in division.first:
-        known[node] = numbers(graph.node_copy(node))
+        known[node] = numbers(graph.node_copy(node, known.__getitem__))
     for subgraphs, left in zip(division.subgraphs, division.left, strict=True):
         for subgraph in subgraphs:
             call = graph.call_function(programs[id(subgraph)], tuple(known[node] for node in subgraph.inputs))
