@@ -54,6 +54,7 @@ from irc_frontend.kernels import *  # noqa: F403
 from irc_frontend.linear_functions import *  # noqa: F403
 from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
+from irc_frontend.mesh import Mesh, Sharded, mesh, shard
 from irc_frontend.packed_functions import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.reduction_functions import *  # noqa: F403
@@ -63,11 +64,15 @@ from irc_frontend.window_functions import *  # noqa: F403
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Dim",
+    "Mesh",
+    "Sharded",
     "Tensor",
     "autotuned",
     "data",
     "jit",
     "linalg",
+    "mesh",
+    "shard",
     "target",
     *arrangement_functions.__all__,
     *attention_functions.__all__,

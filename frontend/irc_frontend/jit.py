@@ -29,12 +29,20 @@ if TYPE_CHECKING:
 
     from irc.runtime.executable import Executable
     from irc.support.extents import Dim as KnownDim
+    from irc_frontend.mesh import Mesh
 
 __all__ = ["jit"]
 
 
 @overload
-def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
+def jit(
+    function: Callable[..., Any],
+    *,
+    donate: int | Sequence[int] = (),
+    autotune: bool | float = False,
+    dims: Mapping[str, Sequence[Dim | None]] | None = None,
+    mesh: Mesh | None = None,
+) -> Callable[..., Any]: ...
 
 
 @overload
@@ -43,6 +51,7 @@ def jit(
     donate: int | Sequence[int] = (),
     autotune: bool | float = False,
     dims: Mapping[str, Sequence[Dim | None]] | None = None,
+    mesh: Mesh | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
@@ -52,6 +61,7 @@ def jit(
     donate: int | Sequence[int] = (),
     autotune: bool | float = False,
     dims: Mapping[str, Sequence[Dim | None]] | None = None,
+    mesh: Mesh | None = None,
 ) -> Callable[..., Any]:
     """The function, recorded at the first call with arguments of each kind, and one program from then on.
 
@@ -73,11 +83,15 @@ def jit(
     `x` changes from call to call (None: this one does not): one program serves all its sizes. Where the function
     computes with a size, or irc cannot compile it for all sizes, a warning (`NotSized`) says why, and it is a program
     for each.
+
+    `@jit(mesh=mesh)` runs it on the ranks of a mesh (`ir.mesh`). It is a function of whole arrays; those of its
+    arguments that `ir.shard` divided are divided, others are the same on each rank. How everything else is divided
+    follows, and so do the exchanges among ranks. Results that are divided are `Sharded` (docs/distributed.md).
     """
     given = (donate,) if isinstance(donate, int) else tuple(donate)
     if function is None:
-        return lambda function: _jit_of(function, given, autotune, dims)
-    return _jit_of(function, given, autotune, dims)
+        return lambda function: _jit_of(function, given, autotune, dims, mesh)
+    return _jit_of(function, given, autotune, dims, mesh)
 
 
 def _jit_of(
@@ -85,18 +99,19 @@ def _jit_of(
     donate: Sequence[int],
     autotune: bool | float,
     dims: Mapping[str, Sequence[Dim | None]] | None,
+    mesh: Mesh | None,
 ) -> Callable[..., Any]:
     """The same; of a bound method, with the object as its first argument."""
     plain, own = with_self(function)
     if own:
-        compiled = _jit(plain, [number + 1 for number in donate], autotune, dims)
+        compiled = _jit(plain, [number + 1 for number in donate], autotune, dims, mesh)
 
         @functools.wraps(function)
         def bound(*args: Any, **options: Any) -> Any:
             return compiled(*own, *args, **options)
 
         return bound
-    return _jit(function, donate, autotune, dims)
+    return _jit(function, donate, autotune, dims, mesh)
 
 
 class NotSized(UserWarning):
@@ -108,7 +123,10 @@ def _jit(
     donate: Sequence[int] = (),
     autotune: bool | float = False,
     dims: Mapping[str, Sequence[Dim | None]] | None = None,
+    mesh: Mesh | None = None,
 ) -> Callable[..., Any]:
+    if mesh is not None:
+        return _on_mesh(function, mesh, donate, autotune, dims)
     programs: dict[Hashable, _Program] = {}
     lock = threading.Lock()
     axes = _Axes(function, dims) if dims else None
@@ -121,16 +139,16 @@ def _jit(
             return function(*args, **options)
         nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
         nonlocal refused
-        given = _donated(tree[0], donate, nodes)
+        given = donated_nodes(tree[0], donate, nodes)
         shapes: Sequence[Shape] = [node.shape for node in nodes]
         if axes is not None:
             named = axes.shapes(tree[0], tree[1], nodes)
             shapes = shapes if refused else named
-        key = kind, _key(tree, leaves, nodes, shapes)
+        key = kind, call_key(tree, leaves, nodes, shapes)
         with lock:
             program = programs.get(key)
         if program is None:
-            recorder = _Recorder(function, args, options, nodes, given)
+            recorder = Recorder(function, args, options, nodes, given)
             with autotuned(autotune) if autotune else nullcontext():
                 try:
                     program = recorder.program(shapes)
@@ -139,7 +157,7 @@ def _jit(
                     why = f"{function.__name__} is compiled for each size of its arguments: {error}"
                     warnings.warn(why, NotSized, stacklevel=2)
                     shapes = [node.shape for node in nodes]
-                    key = kind, _key(tree, leaves, nodes, shapes)
+                    key = kind, call_key(tree, leaves, nodes, shapes)
                     program = recorder.program(shapes)
             with lock:
                 program = programs.setdefault(key, program)
@@ -152,7 +170,23 @@ def _jit(
     return compiled
 
 
-def _donated(args: Sequence[Any], donate: Sequence[int], nodes: Sequence[Node]) -> list[int]:
+def _on_mesh(
+    function: Callable[..., Any],
+    mesh: Mesh,
+    donate: Sequence[int],
+    autotune: bool | float,
+    dims: Mapping[str, Sequence[Dim | None]] | None,
+) -> Callable[..., Any]:
+    from irc_frontend.sharded import sharded_jit
+
+    if dims:
+        raise fail("jit takes dims or a mesh: a program for all sizes runs on one rank")
+    if autotune:
+        raise fail("jit takes autotune or a mesh: ranks that tune by themselves would run different programs")
+    return sharded_jit(function, mesh, donate)
+
+
+def donated_nodes(args: Sequence[Any], donate: Sequence[int], nodes: Sequence[Node]) -> list[int]:
     """The numbers of the nodes of donated arguments."""
     if not donate:
         return []
@@ -170,7 +204,7 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, Tensor | np.ndarray | np.generic) or hasattr(leaf, "__dlpack__")
 
 
-def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node], shapes: Sequence[Shape]) -> Hashable:
+def call_key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node], shapes: Sequence[Shape]) -> Hashable:
     """The kind of the arguments."""
     others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
     places = tuple(map(is_array, leaves))
@@ -224,7 +258,7 @@ class _Recorded:
 
 
 @dataclass(frozen=True)
-class _Recorder:
+class Recorder:
     """Records a function. donate: numbers of the nodes whose memory the program may write results to."""
 
     function: Callable[..., Any]
@@ -236,7 +270,7 @@ class _Recorder:
     def program(self, shapes: Sequence[Shape]) -> _Program:
         """The program for arguments of these shapes. NotOne where that is not one program for all sizes of Dims."""
         dims = known_dims(shapes)
-        first = self._recorded(shapes, {dim: known.stand_in for dim, known in dims.items()})
+        first = self.recorded(shapes, {dim: known.stand_in for dim, known in dims.items()})
         if not first.roots:
             return _Program(None, (), first.tree, ())
         donated = [len(first.fixed) + number for number in self.donate]
@@ -250,7 +284,7 @@ class _Recorder:
         self, shapes: Sequence[Shape], dims: Mapping[Dim, KnownDim], first: _Recorded, donated: Sequence[int]
     ) -> Executable:
         def build(sizes: Mapping[Dim, int]) -> ModuleOp:
-            found = self._recorded(shapes, sizes)
+            found = self.recorded(shapes, sizes)
             if not _same_values(found.fixed, first.fixed):
                 raise NotOne("an array that it makes depends on a size")
             return found.module()
@@ -262,7 +296,7 @@ class _Recorder:
         except IrcError as error:
             raise NotOne(error.message) from error
 
-    def _recorded(self, shapes: Sequence[Shape], sizes: Mapping[Dim, int]) -> _Recorded:
+    def recorded(self, shapes: Sequence[Shape], sizes: Mapping[Dim, int]) -> _Recorded:
         extents = [[sizes[each] if isinstance(each, Dim) else each for each in shape] for shape in shapes]
         inputs = [Node(ARGUMENT, (), shape, node.element) for shape, node in zip(extents, self.nodes, strict=True)]
         remaining = iter(inputs)

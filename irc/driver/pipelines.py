@@ -12,6 +12,9 @@ PASSES: dict[str, str] = {
     "canonicalize-nd": "irc.passes.nd.canonicalize_nd:CanonicalizeNdPass",
     "decompose-nd": "irc.passes.nd.decompose_nd:DecomposeNdPass",
     "differentiate-nd": "irc.passes.nd.differentiate_nd:DifferentiateNdPass",
+    "propagate-shardings": "irc.passes.nd.propagate_shardings:PropagateShardingsPass",
+    "partition-nd": "irc.passes.nd.partition_nd:PartitionNdPass",
+    "bucket-collectives": "irc.passes.nd.bucket_collectives:BucketCollectivesPass",
     "widen-arithmetic": "irc.passes.nd.widen_arithmetic:WidenArithmeticPass",
     "outer-products": "irc.passes.nd.outer_products:OuterProductsPass",
     "row-products": "irc.passes.nd.row_products:RowProductsPass",
@@ -86,6 +89,16 @@ DIALECTS: dict[str, str] = {
     "host": "irc.dialects.host:Host",
 }
 """Dialect name to `module:attribute`."""
+
+PARTITION: tuple[str, ...] = (
+    "canonicalize-nd",
+    "decompose-nd",
+    "canonicalize-nd",
+    "propagate-shardings",
+    "partition-nd",
+    "bucket-collectives",
+)
+"""To the program of each rank of a mesh, on whole arrays of its own: the other pipelines take it from there."""
 
 ND: tuple[str, ...] = (
     "canonicalize-nd",
@@ -165,6 +178,7 @@ CPU: tuple[str, ...] = (*KERNEL, "tile-arrays", "tile-kernels", "share-programs"
 """To the loop nests of a CPU, for the architecture `cpu`."""
 
 PIPELINES: dict[str, tuple[str, ...]] = {
+    "partition": PARTITION,
     "nd": ND,
     "kernel": KERNEL,
     "tile": TILE,
@@ -174,6 +188,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 
 PIPELINE_HELP: dict[str, str] = {
+    "partition": "each rank's program, of one on arrays that are divided among the ranks of a mesh",
     "nd": "nd ops that kernels are made of, every rounding explicit",
     "kernel": "fused kernels with their configs",
     "tile": "tile programs with layouts, channels and partitions of warps",

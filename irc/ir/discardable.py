@@ -30,6 +30,7 @@ from xdsl.ir import Attribute, Operation
 from irc.ir.dominance import DIALECTS
 from irc.ir.donation import DONATED
 from irc.ir.extents import DIMS, fits
+from irc.ir.mesh import MESH, SHARDING, SHARDINGS, fits_mesh, fits_sharding, fits_shardings
 from irc.ir.targets import TARGET
 from irc.support.diagnostics import IrcError, unknown_name
 
@@ -235,6 +236,27 @@ _OF_OPS = (
         "check-extents, choose-config, lower-schedule, lower-to-cuda, build-host-plan",
     ),
     Discardable(
+        MESH,
+        "the mesh of ranks that it is for: the names of its axes and their sizes, ranks in row-major order "
+        "(`irc/ir/mesh.py`)",
+        "the module",
+        _named("builtin.module"),
+        "a dictionary with a number of i64 for each axis",
+        fits_mesh,
+        "`irc_frontend`",
+        "propagate-shardings, partition-nd",
+    ),
+    Discardable(
+        SHARDINGS,
+        "for each result, or operand of a return, the axes of the mesh that divide each of its axes",
+        "ops of nd, `func.return`",
+        lambda op: op.name.startswith("nd.") or op.name == "func.return",
+        "an array of arrays of strings, with unit where one is open",
+        fits_shardings,
+        "propagate-shardings, `irc_frontend`",
+        "propagate-shardings, partition-nd",
+    ),
+    Discardable(
         INTERPRETED,
         "it has no tiles or no loop nest, and why: the interpreter runs it",
         "`kernel.fused`, `tile.program`",
@@ -256,6 +278,16 @@ _OF_ARGUMENTS = (
         _is_string,
         "the parser of `.irc` text",
         "the printer of `.irc` text, the signature of executables",
+    ),
+    Discardable(
+        SHARDING,
+        "the axes of the mesh that divide each of its axes",
+        "arguments of functions",
+        _named("func.func"),
+        "an array of strings",
+        fits_sharding,
+        "`irc_frontend`, propagate-shardings",
+        "propagate-shardings, partition-nd",
     ),
     Discardable(
         DONATED,

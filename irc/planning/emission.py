@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
     LocationAttr,
+    StringAttr,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -24,8 +25,11 @@ from irc.dialects.host import (
     WaitOp,
     bytes_of,
 )
+from irc.dialects.host import CollectiveOp as HostCollectiveOp
 from irc.dialects.host import ReturnOp as EndOp
+from irc.dialects.nd import CollectiveOp
 from irc.ir.donation import donations
+from irc.ir.dtypes import element_of
 from irc.ir.rewriting import location_of
 from irc.planning.arena import Lifetime, place
 from irc.planning.schedule import Schedule
@@ -78,6 +82,8 @@ class PlanEmitter:
         return self._plan.outputs[result] if argument is None else self._plan.inputs[argument]
 
     def _step(self, step: Step, stream: int) -> Operation:
+        if step.collective is not None:
+            return self._collective(step.collective, step, stream)
         if step.result is None and step.kernel is None:
             target = self._buffers[step.writes[0]]
             if step.reads:
@@ -89,6 +95,18 @@ class PlanEmitter:
             buffers += [self._append(SizeOp(dim), step.location).results[0] for dim in self._sizes_of(step.kernel)]
             return LaunchOp(step.kernel, buffers, stream=stream, sets=len(step.sets))
         return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
+
+    def _collective(self, op: CollectiveOp, step: Step, stream: int) -> HostCollectiveOp:
+        monoid = op.properties.get("monoid")
+        return HostCollectiveOp(
+            op.name.removeprefix("nd."),
+            [self._buffers[value] for value in step.reads],
+            [self._buffers[value] for value in step.writes],
+            over=op.over.data,
+            element=element_of(op.results[0].type).name,
+            monoid=monoid.data if isinstance(monoid, StringAttr) else "",
+            stream=stream,
+        )
 
     def _sizes_of(self, kernel: str) -> tuple[str, ...]:
         """The dims whose sizes a launch has; kernels that have any are launched one set at a time."""

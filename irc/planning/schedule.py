@@ -14,6 +14,10 @@ MAX_STREAMS = 8
 """More do not help: the kernels of a program fill the device with far fewer."""
 
 
+_APART = -1
+"""The stream of steps that are apart, until it has its number."""
+
+
 @dataclass
 class Schedule:
     """stream: of each step. waits: for each step the steps on other streams that it waits for. before: for each step
@@ -47,24 +51,30 @@ class Schedule:
 
 
 def schedule(
-    dependencies: Sequence[Sequence[int]], max_streams: int = MAX_STREAMS, filling: Collection[int] = ()
+    dependencies: Sequence[Sequence[int]],
+    max_streams: int = MAX_STREAMS,
+    filling: Collection[int] = (),
+    apart: Collection[int] = (),
 ) -> Schedule:
     """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
-    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait."""
+    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait. `apart`
+    are those that run on one further stream of their own, in their order."""
     made = Schedule()
     lasts: list[int] = []
+    last_apart: int | None = None
     ancestors = _ancestors(dependencies)
     for step, needs in enumerate(dependencies):
-        most = min(max_streams, max(1, len(lasts))) if step in filling else max_streams
-        stream = _choose_stream(needs, ancestors[step], lasts, most)
-        if step in filling and needs and lasts[stream] not in needs:
-            stream = made.stream[max(needs)]
-        if stream == len(lasts):
-            lasts.append(step)
-            before = 0
+        if step in apart:
+            stream, before = _APART, 0 if last_apart is None else _through(made, last_apart)
+            last_apart = step
         else:
-            before = _through(made, lasts[stream])
-            lasts[stream] = step
+            most = min(max_streams, max(1, len(lasts))) if step in filling else max_streams
+            stream = _choose_stream(needs, ancestors[step], lasts, most)
+            beside = [need for need in needs if need not in apart]
+            if step in filling and beside and stream < len(lasts) and lasts[stream] not in needs:
+                stream = made.stream[max(beside)]
+            before = _through(made, lasts[stream]) if stream < len(lasts) else 0
+            lasts[stream:] = [step, *lasts[stream + 1 :]]
         waits: list[int] = []
         for need in sorted(set(needs), reverse=True):
             if not before >> need & 1:
@@ -73,7 +83,8 @@ def schedule(
         made.stream.append(stream)
         made.waits.append(waits)
         made.before.append(before)
-    _join(made, lasts)
+    made.stream = [max(1, len(lasts)) if stream == _APART else stream for stream in made.stream]
+    _join(made, lasts, [] if last_apart is None else [last_apart])
     return made
 
 
@@ -107,12 +118,10 @@ def _through(made: Schedule, step: int) -> int:
     return made.before[step] | 1 << step
 
 
-def _join(made: Schedule, lasts: Sequence[int]) -> None:
+def _join(made: Schedule, lasts: Sequence[int], apart: Sequence[int]) -> None:
     """Orders the last step of every stream before the end of stream 0."""
-    if not lasts:
-        return
-    done = _through(made, lasts[0])
-    for last in sorted(lasts[1:], reverse=True):
+    done = _through(made, lasts[0]) if lasts else 0
+    for last in sorted((*lasts[1:], *apart), reverse=True):
         if not done >> last & 1:
             made.final_waits.append(last)
             done |= _through(made, last)

@@ -26,6 +26,7 @@ from irc.dialects.host import (
     bytes_of,
 )
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
+from irc.dialects.nd import CollectiveOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
 from irc.ir.properties import number, values_of
@@ -36,14 +37,15 @@ from irc.support.diagnostics import IrcError
 
 @dataclass
 class Step:
-    """A launch, or, without a kernel, a copy to a result or another array, or zeros in one: the arrays it reads and
-    writes, by their roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself where
-    that is one."""
+    """A launch, a collective, or, without either, a copy to a result or another array, or zeros in one: the arrays it
+    reads and writes, by their roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself
+    where that is one."""
 
     reads: list[SSAValue]
     writes: list[SSAValue]
     location: LocationAttr
     kernel: str | None = None
+    collective: CollectiveOp | None = None
     sets: list[Step] = field(default_factory=list["Step"])
     result: int | None = None
     """The number of the result that a copy writes."""
@@ -76,6 +78,11 @@ class Steps:
         """The numbers of the steps that fill the device."""
         return {index for index, step in enumerate(self.steps) if step.kernel in self._filling}
 
+    @property
+    def collectives(self) -> set[int]:
+        """The numbers of the steps that ranks do together."""
+        return {index for index, step in enumerate(self.steps) if step.collective is not None}
+
     def _collect(self) -> None:
         terminator = self._function.body.block.last_op
         if len(self._function.body.blocks) != 1 or not isinstance(terminator, ReturnOp):
@@ -102,7 +109,7 @@ class Steps:
                 continue
             owner = root.owner
             if (
-                isinstance(owner, KernelLaunchOp)
+                isinstance(owner, KernelLaunchOp | CollectiveOp)
                 and root not in self.direct
                 and not (index in self._donated and self._is_written_late(owner, root, self._donated[index]))
             ):
@@ -110,9 +117,11 @@ class Steps:
             else:
                 self._copies.append((index, root))
 
-    def _is_written_late(self, op: KernelLaunchOp, root: SSAValue, donated: SSAValue) -> bool:
-        """Whether a launch writes nothing but its elements to the memory of a donated argument: what it adds to is zero
-        before, what it updates has what another array holds."""
+    def _is_written_late(self, op: KernelLaunchOp | CollectiveOp, root: SSAValue, donated: SSAValue) -> bool:
+        """Whether a step writes nothing but its elements to the memory of a donated argument: what a launch adds to is
+        zero before, what it updates has what another array holds, and others write to what a collective does."""
+        if isinstance(op, CollectiveOp):
+            return True
         kernel = self.kernels.get(_callee(op))
         if kernel is None:
             return False
@@ -126,6 +135,10 @@ class Steps:
         if op.name == "nd.constant":
             if op.results[0].uses:
                 self.constants.append((op.results[0], _content(op), location_of(op)))
+            return
+        if isinstance(op, CollectiveOp):
+            reads = [self._root(value) for value in op.operands]
+            self._add(Step(reads, list(op.results), location_of(op), collective=op))
             return
         if not isinstance(op, KernelLaunchOp):
             raise _no_kernel(op)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irc.runtime.driver import DriverError
 from irc.runtime.libraries import stream_handle
-from irc.runtime.plan import Copy, Memset
+from irc.runtime.plan import Collective, Copy, Memset
 from irc.runtime.trace import active
 from irc.support.diagnostics import IrcError
 
@@ -89,6 +89,7 @@ class Graph(Bound):
         self._slots = [[slot, *(number + r for r, a in self._donated if a == slot)] for slot in range(number)]
         """Of each argument, the slots that have its address: its own, and those of results that are written over it."""
         moved = [b for s in self._frame.steps if isinstance(s, Copy) for b in (s.source, s.destination)]
+        moved += [b for s in self._frame.steps if isinstance(s, Collective) for b in (*s.sources, *s.destinations)]
         moved += [s.buffer for s in self._frame.steps if isinstance(s, Memset)]
         moved_slots = {self._frame.slot(buffer) for buffer in moved}
         self._copied = {slot for slot in range(number) if self._copies(slot, moved_slots)}

@@ -11,8 +11,9 @@ from irc.runtime.artifact import Artifact
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError
 from irc.runtime.launches import Addresses, Cells, Slots
-from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Wait
-from irc.runtime.trace import active
+from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Plan, Record, Wait
+from irc.runtime.trace import COLLECTIVE, active
+from irc.support.communicator import device_communicator
 from irc.support.diagnostics import IrcError, Span
 
 if TYPE_CHECKING:
@@ -218,6 +219,9 @@ class Executor:
                 self._launch(step, stream, captured=frame.launched is not None)
                 if frame.launched is not None:
                     frame.launched(stream)
+            case Collective():
+                sources, destinations = (list(map(frame.address, of)) for of in (step.sources, step.destinations))
+                device_communicator().enqueue(step, sources, destinations, stream)
             case Copy(source, destination):
                 device.copy(frame.address(destination), frame.address(source), source.size, stream)
             case Memset(buffer, value):
@@ -231,6 +235,9 @@ class Executor:
         """What a trace says of a step: its name, its kind, and what else is known."""
         if isinstance(step, ReadyLaunch):
             return step.kernel, "kernel", self._about[step.kernel]
+        if isinstance(step, Collective):
+            moved = sum(buffer.size for buffer in step.sources)
+            return f"{step.does} {','.join(step.over)}", COLLECTIVE, {"bytes": moved, "arrays": len(step.sources)}
         return type(step).__name__.lower(), "copy", {}
 
     def _launch_all(self, launches: Sequence[ReadyLaunch], stream: Stream) -> None:
@@ -270,7 +277,7 @@ class ReadyLaunch:
     call: KernelCall
 
 
-ReadyStep: TypeAlias = ReadyLaunch | Copy | Memset | Record | Wait
+ReadyStep: TypeAlias = ReadyLaunch | Collective | Copy | Memset | Record | Wait
 
 
 class Frame:

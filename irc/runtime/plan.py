@@ -102,6 +102,20 @@ class Memset:
 
 
 @dataclass(frozen=True)
+class Collective:
+    """What the ranks of a group along the axes `over` of a mesh do together: `all_reduce`, `all_gather` or
+    `reduce_scatter`, of elements of that name, joined by `monoid`."""
+
+    does: str
+    over: tuple[str, ...]
+    element: str
+    monoid: str
+    sources: tuple[Buffer, ...]
+    destinations: tuple[Buffer, ...]
+    stream: int
+
+
+@dataclass(frozen=True)
 class Record:
     event: int
     stream: int
@@ -113,7 +127,7 @@ class Wait:
     stream: int
 
 
-Step: TypeAlias = Launch | Copy | Memset | Record | Wait
+Step: TypeAlias = Launch | Collective | Copy | Memset | Record | Wait
 
 
 @dataclass(frozen=True)
@@ -141,4 +155,4 @@ class Plan:
         return _PLAIN.from_json(data)
 
 
-_PLAIN = Plain((Buffer, TensorMap, Scalar, Launch, Copy, Memset, Record, Wait, Dim, Plan))
+_PLAIN = Plain((Buffer, TensorMap, Scalar, Launch, Collective, Copy, Memset, Record, Wait, Dim, Plan))

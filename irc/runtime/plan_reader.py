@@ -17,6 +17,7 @@ from irc.dialects.cuda.types import PtrType, TensorMapType
 from irc.dialects.host import (
     ArenaOp,
     BufferType,
+    CollectiveOp,
     ConstantOp,
     CopyOp,
     LaunchOp,
@@ -35,6 +36,7 @@ from irc.ir.rewriting import location_of
 from irc.runtime.plan import (
     CALLERS_STREAM,
     Buffer,
+    Collective,
     Copy,
     Launch,
     Memset,
@@ -100,6 +102,11 @@ class _Reader:
         match op:
             case LaunchOp():
                 return self._launch(op, stream)
+            case CollectiveOp():
+                sources, destinations = (tuple(map(self._buffer, of)) for of in (op.sources, op.destinations))
+                over = tuple(op.over.data.split(","))
+                element, monoid = op.element.data, op.monoid.data
+                return Collective(op.does.data, over, element, monoid, sources, destinations, stream)
             case CopyOp():
                 return Copy(self._buffer(op.source), self._buffer(op.destination), stream)
             case MemsetOp():

@@ -14,7 +14,7 @@ from irc.runtime.artifact import Artifact
 from irc.runtime.driver import DriverError, device
 from irc.runtime.executor import Executor
 from irc.runtime.placement import placed
-from irc.runtime.plan import Copy, Launch, Memset, Plan
+from irc.runtime.plan import Collective, Copy, Launch, Memset, Plan
 from irc.runtime.trace import Trace, tracing
 from irc.support.diagnostics import IrcError
 
@@ -117,7 +117,9 @@ def _traces(artifact: Artifact, arrays: Sequence[Any], repetitions: int) -> tupl
 
 def in_sequence(plan: Plan) -> Plan:
     """The plan with all its work on one stream."""
-    steps = tuple(replace(step, stream=0) for step in plan.steps if isinstance(step, Launch | Copy | Memset))
+    steps = tuple(
+        replace(step, stream=0) for step in plan.steps if isinstance(step, Launch | Collective | Copy | Memset)
+    )
     return replace(plan, streams=1, events=0, steps=steps)
 
 

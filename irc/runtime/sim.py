@@ -14,9 +14,10 @@ from irc.interpreters.sim.launch import Kernel, Operand, Tensor
 from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.statistics import Counters, KernelStatistics
 from irc.runtime.arrays import check_count, host_array, written
-from irc.runtime.artifact import ArraySpec
-from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Plan, Scalar, TensorMap
+from irc.runtime.artifact import DTYPES, ArraySpec
+from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Parameter, Plan, Scalar, TensorMap
 from irc.runtime.plan_reader import read_plan
+from irc.support.communicator import communicator
 from irc.support.diagnostics import IrcError
 
 
@@ -89,6 +90,8 @@ class SimProgram:
                     for parameters in step.parameters_of_sets:
                         operands = [device.operand(parameter) for parameter in parameters]
                         self._kernel(step.kernel).launch(operands, counter, blocks=step.grid[0], lazy=self._lazy)
+                case Collective():
+                    device.exchange(step)
                 case Copy(source, destination):
                     device.copy(source, destination)
                 case Memset(buffer, value):
@@ -144,6 +147,25 @@ class _Device:
             case Buffer():
                 return self.span(parameter)
 
+    def exchange(self, step: Collective) -> None:
+        """By the communicator of ranks on the host."""
+        dtype, ranks = DTYPES[step.element], communicator()
+        arrays = [self.span(buffer).bytes().view(dtype) for buffer in step.sources]
+        if step.does == "all_reduce":
+            found = ranks.all_reduce(arrays, step.monoid, step.over)
+        elif step.does == "all_gather":
+            found = [ranks.all_gather(array, step.over) for array in arrays]
+        else:
+            found = [ranks.reduce_scatter(array, step.monoid, step.over) for array in arrays]
+        for array, buffer in zip(found, step.destinations, strict=True):
+            span = self.span(buffer)
+            span.bytes()[...] = np.ascontiguousarray(array).view(np.uint8)
+            self._note_written(span)
+
+    def _note_written(self, span: Span) -> None:
+        if span.memory.written is not None:
+            span.memory.written[span.start : span.start + span.size] = 1
+
     def copy(self, source: Buffer, destination: Buffer) -> None:
         a, b = self.span(source), self.span(destination)
         b.bytes()[...] = a.bytes()
@@ -154,5 +176,4 @@ class _Device:
     def fill(self, buffer: Buffer, value: int) -> None:
         span = self.span(buffer)
         span.bytes()[...] = value
-        if span.memory.written is not None:
-            span.memory.written[span.start : span.start + span.size] = 1
+        self._note_written(span)

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from irc.runtime.artifact import ArraySpec
-from irc.runtime.plan import Buffer, Copy, Launch, Memset, Parameter, Plan, Scalar, Step, TensorMap
+from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Parameter, Plan, Scalar, Step, TensorMap
 from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, Sizes, sized, sized_all, varying
 from irc.support.integers import ceil_div, round_up
@@ -139,6 +139,9 @@ class _Call:
                 return replace(step, grid=self._grid(step), parameters=parameters, domains=())
             case Copy():
                 return replace(step, source=self._buffer(step.source), destination=self._buffer(step.destination))
+            case Collective():
+                sources, destinations = (tuple(map(self._buffer, of)) for of in (step.sources, step.destinations))
+                return replace(step, sources=sources, destinations=destinations)
             case Memset():
                 return replace(step, buffer=self._buffer(step.buffer))
             case _:
@@ -184,6 +187,8 @@ def _buffers(plan: Plan) -> list[Buffer]:
                 found += [p.buffer if isinstance(p, TensorMap) else p for p in step.parameters]
             case Copy():
                 found += [step.source, step.destination]
+            case Collective():
+                found += [*step.sources, *step.destinations]
             case Memset():
                 found.append(step.buffer)
             case _:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 HOST = "host"
 """The track of what the host does."""
 
+COLLECTIVE = "collective"
+"""The kind of what ranks do together, which has a track of its own."""
+
 
 @dataclass(frozen=True)
 class Span:
@@ -55,6 +58,8 @@ class Trace:
 
     def __init__(self) -> None:
         self._host_start = time.perf_counter()
+        self.began = time.time()
+        """The time of day when it began."""
         self._starts: dict[int, tuple[Device, Event, float]] = {}
         """By device: an event that was reached, and when, in seconds since the trace began."""
         self._marks: dict[int, list[_Marks]] = {}
@@ -102,27 +107,32 @@ class Trace:
             for mark in marks:
                 on.wait_here(mark.end)
                 begin = at + on.seconds_between(start, mark.begin)
-                track = f"device {ordinal} stream {mark.stream}"
+                row = "collectives" if mark.kind == COLLECTIVE else f"stream {mark.stream}"
+                track = f"device {ordinal} {row}"
                 seconds = on.seconds_between(mark.begin, mark.end)
                 self.spans.append(Span(mark.name, mark.kind, track, begin, seconds, mark.about))
         self._marks.clear()
         self.spans.sort(key=lambda span: span.begin)
 
-    def to_json(self) -> dict[str, Any]:
-        """The trace event format: complete events, a thread for each track, times in microseconds."""
+    def to_json(self, process: int = 0, name: str | None = None, since: float | None = None) -> dict[str, Any]:
+        """The trace event format: complete events, a thread for each track, times in microseconds. process, name: of
+        the process that was traced. since: the time of day at which 0 is, by default when the trace began."""
+        shift = 0.0 if since is None else self.began - since
         tracks = {track: number for number, track in enumerate(sorted({span.track for span in self.spans}))}
         names = [
-            {"name": "thread_name", "ph": "M", "pid": 0, "tid": number, "args": {"name": track}}
+            {"name": "thread_name", "ph": "M", "pid": process, "tid": number, "args": {"name": track}}
             for track, number in tracks.items()
         ]
+        if name is not None:
+            names.append({"name": "process_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": name}})
         events = [
             {
                 "name": span.name,
                 "cat": span.kind,
                 "ph": "X",
-                "pid": 0,
+                "pid": process,
                 "tid": tracks[span.track],
-                "ts": round(span.begin * 1e6, 3),
+                "ts": round((span.begin + shift) * 1e6, 3),
                 "dur": round(span.seconds * 1e6, 3),
                 "args": dict(span.about),
             }

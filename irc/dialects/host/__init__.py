@@ -8,7 +8,7 @@ waits say so: the last step of every stream has to be ordered before the end of 
 from irc.dialects.host import memory, plan, steps
 from irc.dialects.host.memory import ARENA_ALIGNMENT, ArenaOp, BufferOp, BufferType, ConstantOp, SizeOp, bytes_of
 from irc.dialects.host.plan import PlanOp, ReturnOp
-from irc.dialects.host.steps import CopyOp, LaunchOp, MemsetOp, RecordOp, StepOp, WaitOp
+from irc.dialects.host.steps import CollectiveOp, CopyOp, LaunchOp, MemsetOp, RecordOp, StepOp, WaitOp
 from irc.ir.dialects import dialect_of
 
 Host = dialect_of("host", [plan, memory, steps])
@@ -18,6 +18,7 @@ __all__ = [
     "ArenaOp",
     "BufferOp",
     "BufferType",
+    "CollectiveOp",
     "ConstantOp",
     "CopyOp",
     "Host",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import FlatSymbolRefAttr, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FlatSymbolRefAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
@@ -15,6 +15,9 @@ from irc.ir.operations import EffectOp
 from irc.ir.properties import number
 
 Kernels = Mapping[str, LaunchableInterface]
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter")
+"""What ranks do together."""
 
 
 class StepOp(EffectOp):
@@ -110,6 +113,53 @@ class CopyOp(StepOp):
     def verify_(self) -> None:
         if self.source.type != self.destination.type:
             raise VerifyException(f"expected buffers of one size, found {self.source.type} and {self.destination.type}")
+
+
+@irdl_op_definition
+class CollectiveOp(StepOp):
+    """What the ranks of a group do together, `all_reduce`, `all_gather` or `reduce_scatter`: the first half of the
+    buffers are read, the others written, one for each. `over` are the axes of the mesh that the group runs along,
+    `element` is the type of what is joined by `monoid`. Ranks enqueue the same in the same order."""
+
+    name = "host.collective"
+    does = prop_def(StringAttr)
+    buffers = var_operand_def(BufferType)
+    over = prop_def(StringAttr)
+    element = prop_def(StringAttr)
+    monoid = prop_def(StringAttr, default_value=StringAttr(""))
+    assembly_format = "$does `(` $buffers `)` attr-dict `:` `(` type($buffers) `)`"
+
+    def __init__(
+        self,
+        does: str,
+        sources: Sequence[SSAValue],
+        destinations: Sequence[SSAValue],
+        *,
+        over: str,
+        element: str,
+        monoid: str = "",
+        stream: int = 0,
+    ) -> None:
+        names = {"does": does, "over": over, "element": element, "monoid": monoid}
+        properties = {name: StringAttr(value) for name, value in names.items()}
+        super().__init__(operands=[[*sources, *destinations]], properties={**properties, "stream": number(stream)})
+
+    @property
+    def sources(self) -> Sequence[SSAValue]:
+        return self.buffers[: len(self.buffers) // 2]
+
+    @property
+    def destinations(self) -> Sequence[SSAValue]:
+        return self.buffers[len(self.buffers) // 2 :]
+
+    def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
+        return [*((each, False) for each in self.sources), *((each, True) for each in self.destinations)]
+
+    def verify_(self) -> None:
+        if self.does.data not in COLLECTIVES:
+            raise VerifyException(f"expected one of {', '.join(COLLECTIVES)}, found {self.does.data}")
+        if len(self.buffers) % 2 or not self.buffers:
+            raise VerifyException(f"expected a buffer to write for each that is read, found {len(self.buffers)}")
 
 
 class EventOp(StepOp):

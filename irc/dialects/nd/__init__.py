@@ -1,9 +1,9 @@
 """The `nd` dialect: immutable n-d arrays with numpy's meaning and static shapes.
 
 One module a family of ops: `unary`, `binary`, `elementwise` (conversions), `shape`, `indexed`, `reduce`, `linear`,
-`grouped`, `convolution`, `windows`, `creation`, `composed`, `attention`. Their base classes (`Elementwise`,
-`IndexMapOp`, `ReduceOp`, `ComposedOp`, ...) are what passes test for. `table` has what is known of an elementwise op;
-`irc/interpreters/nd/interpreter.py` says in numpy what each of the others means.
+`grouped`, `convolution`, `windows`, `creation`, `composed`, `attention`, `collective`. Their base classes
+(`Elementwise`, `IndexMapOp`, `ReduceOp`, `ComposedOp`, ...) are what passes test for. `table` has what is known of an
+elementwise op; `irc/interpreters/nd/interpreter.py` says in numpy what each of the others means.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from irc.dialects.nd.base import (
     type_of,
 )
 from irc.dialects.nd.binary import *  # noqa: F403
+from irc.dialects.nd.collective import AllGatherOp, AllReduceOp, CollectiveOp, ReduceScatterOp
 from irc.dialects.nd.composed import (
     ComposedOp,
     LayerNormOp,
@@ -161,13 +162,18 @@ Nd = Dialect(
         TileOp,
         TrilOp,
         TriuOp,
+        AllReduceOp,
+        AllGatherOp,
+        ReduceScatterOp,
     ],
     [ElementsAttr],
 )
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "AccumulateOp",
+    "AllGatherOp",
     "AllOp",
+    "AllReduceOp",
     "AnyOp",
     "ArgReduceOp",
     "ArgmaxOp",
@@ -182,6 +188,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "BitcastOp",
     "BroadcastOp",
     "CastOp",
+    "CollectiveOp",
     "CheckIndicesOp",
     "CompareOp",
     "ComposedOp",
@@ -221,6 +228,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "RandomOp",
     "RandomUniformOp",
     "ReduceOp",
+    "ReduceScatterOp",
     "ReduceWindowOp",
     "ReorderOp",
     "ReshapeOp",

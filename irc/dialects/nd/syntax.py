@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.irdl import IRDLOperation, OptionalDef, VarResultDef
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -212,7 +212,8 @@ def _check_properties(cls: type[IRDLOperation], parser: Parser, properties: dict
 def _parse_types(
     cls: type[IRDLOperation], parser: Parser, operands: list[UnresolvedOperand]
 ) -> tuple[list[Attribute], list[Attribute]]:
-    count = len(cls.get_irdl_definition().results)
+    defined = cls.get_irdl_definition().results
+    count = len(operands) if any(isinstance(each, VarResultDef) for _, each in defined) else len(defined)
     listed, first = _parse_type_list(parser)
     if parser.parse_optional_punctuation("->"):
         _, results = _parse_type_list(parser)

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects.nd import ConstantOp
 from irc.interpreters.nd import attention as nd_attention
+from irc.interpreters.nd import collective as nd_collective
 from irc.interpreters.nd import composed as nd_composed
 from irc.interpreters.nd import creation as nd_creation
 from irc.interpreters.nd import elementwise as nd_elementwise
@@ -38,7 +39,7 @@ from irc.interpreters.nd.base import (
 from irc.ir.dtypes import element_of
 from irc.support.diagnostics import IrcError
 
-FAMILIES = (nd_elementwise, nd_shape, nd_reduce, nd_linear, nd_creation, nd_composed, nd_attention)
+FAMILIES = (nd_elementwise, nd_shape, nd_reduce, nd_linear, nd_creation, nd_composed, nd_attention, nd_collective)
 """The modules that register meanings."""
 
 __all__ = ["Array", "Precision", "Schedule", "entry", "evaluate", "evaluate_block", "evaluate_op", "meaning"]

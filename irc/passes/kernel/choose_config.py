@@ -20,6 +20,7 @@ from irc.configs.check import check_config
 from irc.configs.product_instructions import accumulators, wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
+from irc.dialects.nd import CollectiveOp
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
@@ -81,6 +82,7 @@ def _check_supported(module: ModuleOp) -> None:
     """IrcError where a function has an op outside kernels that GPUs do not run so far."""
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         for op in function.walk():
-            if op.name.startswith("nd.") and not is_fusible(op) and not isinstance(op.parent_op(), FusedOp):
+            is_alone = op.name.startswith("nd.") and not is_fusible(op) and not isinstance(op, CollectiveOp)
+            if is_alone and not isinstance(op.parent_op(), FusedOp):
                 hint = "compile it for the target cpu"
                 raise IrcError(f"{op.name} runs on the cpu target only so far", location_of(op), hint)

@@ -21,6 +21,8 @@ run on the cpu target alone.
 A composed op on f16, bf16 or f8 is computed in f32 throughout: the decomposition casts to f32, accumulates in f32, and
 ends in one `nd.cast` with the attribute `nd.deferred`. `widen-arithmetic` drops that cast where the result is used in
 further arithmetic.
+
+In a module with a mesh `scatter_add` stays: partition-nd divides its updates among ranks.
 """
 
 from __future__ import annotations
@@ -43,8 +45,10 @@ from irc.decomposition.shapes import SHAPES
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.composed import ComposedOp
 from irc.dialects.nd.declared import is_relaxed, relax
+from irc.dialects.nd.indexed import ScatterAddOp
 from irc.dialects.nd.table import ROWS
 from irc.dialects.nd.terms import Decomposition
+from irc.ir.mesh import mesh_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
 from irc.support.diagnostics import IrcError
@@ -95,7 +99,9 @@ class DecomposeNdPass(Pass):
     """Ops to leave as they are, without `nd.`: `keep=softmax,gelu`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = [DecomposePattern(self._table()), SimplifyPattern({**GATES, **WINDOWS})]
+        kept = () if mesh_of(op) is None else (ScatterAddOp,)
+        table = {cls: decomposition for cls, decomposition in self._table().items() if cls not in kept}
+        patterns = [DecomposePattern(table), SimplifyPattern({**GATES, **WINDOWS})]
         rewrite(op, patterns, what=self.name, recursive=False)
 
     def _table(self) -> dict[type[Operation], Decomposition]:

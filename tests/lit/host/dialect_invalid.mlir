@@ -40,3 +40,19 @@ host.plan @f(%x, %out) : (tensor<64xf32>) -> tensor<64xf32> {
   host.return
 }
 // CHECK: expected operands in 2 sets, found 3
+
+// -----
+
+host.plan @f(%x, %y) : (tensor<8xf32>) -> tensor<8xf32> {
+  host.collective "scan"(%x, %y) {over = "data", element = "f32"} : (!host.buffer<32>, !host.buffer<32>)
+  host.return
+}
+// CHECK: expected one of all_reduce, all_gather, reduce_scatter, found scan
+
+// -----
+
+host.plan @f(%x, %y) : (tensor<8xf32>) -> tensor<8xf32> {
+  host.collective "all_reduce"(%x) {over = "data", element = "f32", monoid = "sum"} : (!host.buffer<32>)
+  host.return
+}
+// CHECK: expected a buffer to write for each that is read, found 1

@@ -726,3 +726,43 @@ func.func @invalid(%x: tensor<4x8xf32>, %i: tensor<3xi32>) {
   %r = nd.reorder %x, %i, %i {axis = 0} : (tensor<4x8xf32>, tensor<3xi32>, tensor<3xi32>) -> tensor<4x8xf32>
   func.return
 }
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{nd.all_reduce expects distinct names of axes of a mesh, found "data,data"}}
+  %r = nd.all_reduce %x {monoid = "sum", over = "data,data"} : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xi1>) {
+  // expected-error @below {{nd.all_reduce expects numbers to sum, found tensor<4xi1>}}
+  %r = nd.all_reduce %x {monoid = "sum", over = "data"} : tensor<4xi1>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{nd.all_reduce expects one of sum, prod, max, min, found mean}}
+  %r = nd.all_reduce %x {monoid = "mean", over = "data"} : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x2xf32>) {
+  // expected-error @below {{nd.all_gather expects tensor<6x2xf32> to be parts of tensor<4x2xf32>, one behind the other along the first axis}}
+  %r = nd.all_gather %x {over = "data"} : tensor<4x2xf32> -> tensor<6x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<f32>) {
+  // expected-error @below {{nd.all_gather expects an array with an axis, found tensor<f32>}}
+  %r = nd.all_gather %x {over = "data"} : tensor<f32> -> tensor<2xf32>
+  func.return
+}

@@ -268,5 +268,12 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %bytes = nd.constant "0x01000200" : tensor<2xi16>
   // CHECK: %same = nd.constant 3 : tensor<2xi32>
   %same = nd.constant [3, 3] : tensor<2xi32>
+
+  // CHECK: %first, %second = nd.all_reduce %x, %x {monoid = "sum", over = "data,model"} : tensor<4x8xf32>
+  %first, %second = nd.all_reduce %x, %x {monoid = "sum", over = "data,model"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: %gathered = nd.all_gather %x {over = "data"} : tensor<4x8xf32> -> tensor<8x8xf32>
+  %gathered = nd.all_gather %x {over = "data"} : tensor<4x8xf32> -> tensor<8x8xf32>
+  // CHECK: %scattered = nd.reduce_scatter %x {monoid = "max", over = "data"} : tensor<4x8xf32> -> tensor<2x8xf32>
+  %scattered = nd.reduce_scatter %x {monoid = "max", over = "data"} : tensor<4x8xf32> -> tensor<2x8xf32>
   func.return
 }

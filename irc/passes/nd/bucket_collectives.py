@@ -1,0 +1,33 @@
+"""bucket-collectives: reductions over ranks go together, start early and are waited for late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from irc.ir.passes import Pass
+from irc.sharding.buckets import bucket
+from irc.support.diagnostics import IrcError
+
+
+@dataclass(frozen=True)
+class BucketCollectivesPass(Pass):
+    """Join `nd.all_reduce` of the same ranks, monoid and element type that do not need each other, in the order in
+    which they become ready: small gradients are one exchange, without a copy. Then order each function: a collective
+    stands right behind what it needs, and what no collective needs (the updates of parameters) behind everything else.
+    """
+
+    name: ClassVar[str] = "bucket-collectives"
+
+    bytes: int = 32 << 20
+    """Of the arrays of one exchange; 0 leaves each by itself."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.bytes < 0:
+            raise IrcError(f"bucket-collectives: expected bytes of 0 or more, found {self.bytes}")
+        for function in [each for each in op.ops if isinstance(each, FuncOp) and not each.is_declaration]:
+            bucket(function, self.bytes)

@@ -1,0 +1,140 @@
+"""Reductions over ranks that go together, and the order in which collectives start early and are waited for late."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from irc.dialects.nd import AddOp, AllReduceOp, CollectiveOp
+from irc.dialects.nd.base import element_of, shape_of
+from irc.ir.rewriting import Inserter, fuse_locations
+
+
+def bucket(function: FuncOp, limit: int) -> None:
+    """Joins reductions over the same ranks by the same monoid, of the same element type, as they become ready, up to
+    `limit` bytes each. None of those that are joined needs another: as many collectives come before each."""
+    _join_sums(function)
+    *ops, _ = function.body.block.ops
+    levels, depths = _levels(ops), _depths(ops)
+    kinds: dict[object, list[AllReduceOp]] = {}
+    for op in ops:
+        if isinstance(op, AllReduceOp):
+            kinds.setdefault((op.monoid, op.over, element_of(op.inputs[0]).name, levels[op]), []).append(op)
+    for each in kinds.values():
+        for part in _parts(sorted(each, key=lambda op: depths[op]), limit):
+            _join(part)
+    order(function)
+
+
+def order(function: FuncOp) -> None:
+    """Puts what no collective needs behind everything else, and each collective behind what it needs. Work of the rest
+    stays in its order, behind what it needs."""
+    block = function.body.block
+    *ops, terminator = block.ops
+    if not any(isinstance(op, CollectiveOp) for op in ops):
+        return
+    feeding: set[Operation] = set()
+    for op in reversed(ops):
+        if isinstance(op, CollectiveOp) or any(use.operation in feeding for v in op.results for use in v.uses):
+            feeding.add(op)
+    places = {op: place for place, op in enumerate(ops)}
+    keys = {op: (op not in feeding, -1 if isinstance(op, CollectiveOp) else places[op], places[op]) for op in ops}
+    found = _ordered(ops, keys)
+    for op in ops:
+        op.detach()
+    for op in found:
+        block.insert_op_before(op, terminator)
+
+
+def _join_sums(function: FuncOp) -> None:
+    """Adds parts before they are reduced over ranks, where both of a sum are: one exchange for two."""
+    for op in list(function.body.block.ops):
+        if not isinstance(op, AddOp):
+            continue
+        one, other = (value.owner for value in op.operands)
+        if not (isinstance(one, AllReduceOp) and isinstance(other, AllReduceOp)) or one is other:
+            continue
+        alone = all(len(each.inputs) == 1 and len(list(each.outputs[0].uses)) == 1 for each in (one, other))
+        if alone and one.monoid.data == other.monoid.data == "sum" and one.over == other.over:
+            at = Inserter.before(op)
+            added = at.value(AddOp(one.inputs[0], other.inputs[0]))
+            op.results[0].replace_all_uses_with(at.value(AllReduceOp([added], "sum", one.mesh_axes)))
+            for each in (op, one, other):
+                each.detach()
+                each.erase()
+
+
+def _makers(op: Operation, among: Mapping[Operation, object]) -> set[Operation]:
+    return {v.owner for v in op.operands if isinstance(v.owner, Operation) and v.owner in among}
+
+
+def _levels(ops: Sequence[Operation]) -> dict[Operation, int]:
+    """How many collectives are on the way to each op."""
+    found: dict[Operation, int] = {}
+    for op in ops:
+        found[op] = max((found[m] + isinstance(m, CollectiveOp) for m in _makers(op, found)), default=0)
+    return found
+
+
+def _depths(ops: Sequence[Operation]) -> dict[Operation, int]:
+    """How many ops are on the longest way to each op."""
+    found: dict[Operation, int] = {}
+    for op in ops:
+        found[op] = max((found[m] + 1 for m in _makers(op, found)), default=0)
+    return found
+
+
+def _parts(ops: Sequence[AllReduceOp], limit: int) -> list[list[AllReduceOp]]:
+    parts: list[list[AllReduceOp]] = []
+    held = limit
+    for op in ops:
+        size = sum(map(_bytes, op.inputs))
+        if held + size > limit:
+            parts.append([])
+            held = 0
+        parts[-1].append(op)
+        held += size
+    return parts
+
+
+def _bytes(value: SSAValue) -> int:
+    return prod(shape_of(value)) * element_of(value).size
+
+
+def _join(ops: Sequence[AllReduceOp]) -> None:
+    """One op at the place of the last, in whose block the order is not right until `order`."""
+    if len(ops) < 2:
+        return
+    inputs = [value for op in ops for value in op.inputs]
+    joined = AllReduceOp(inputs, ops[0].monoid.data, ops[0].mesh_axes)
+    joined.location = fuse_locations(*(op.location for op in ops))
+    Inserter.before(ops[-1])(joined)
+    results = iter(joined.outputs)
+    for op in ops:
+        for value in op.outputs:
+            value.replace_all_uses_with(next(results))
+        op.detach()
+        op.erase()
+
+
+def _ordered(ops: Sequence[Operation], keys: Mapping[Operation, tuple[bool, int, int]]) -> list[Operation]:
+    """Operands before users, otherwise by keys."""
+    missing = {op: len(_makers(op, keys)) for op in ops}
+    by_place = {keys[op]: op for op in ops}
+    heap = [keys[op] for op in ops if not missing[op]]
+    heapq.heapify(heap)
+    found: list[Operation] = []
+    while heap:
+        op = by_place[heapq.heappop(heap)]
+        found.append(op)
+        for user in {use.operation for value in op.results for use in value.uses}:
+            if user in missing:
+                missing[user] -= 1
+                if not missing[user]:
+                    heapq.heappush(heap, keys[user])
+    assert len(found) == len(ops), "ops that need each other"
+    return found
