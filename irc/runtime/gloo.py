@@ -21,8 +21,14 @@ Array = np.ndarray[Any, Any]
 TIMEOUT = timedelta(minutes=30)
 """Of an exchange. A rank that is gone is noticed before that."""
 
-_WIDE = {"float16": np.float32, "bfloat16": np.float32, "float8_e4m3fn": np.float32, "float8_e5m2": np.float32}
-"""What narrow floats are added up in; numpy's and torch's narrow floats are not exchanged."""
+_WIDE = {
+    "int16": np.int32,
+    "float16": np.float32,
+    "bfloat16": np.float32,
+    "float8_e4m3fn": np.float32,
+    "float8_e5m2": np.float32,
+}
+"""What elements that gloo has not are added up in."""
 
 
 class Gloo:

@@ -83,6 +83,6 @@ class Nccl:
             ranks = self._mesh.group(self._rank, axes)
             own = bytes(self._nccl.get_unique_id()) if ranks[0] == self._rank else b""
             ids = self._rendezvous.exchange(f"NCCL over {','.join(axes)} of {self._mesh}", own)
-            id = self._nccl.UniqueId.from_buffer(ids[ranks[0]])
-            self._groups[axes] = self._nccl.comm_init_rank(len(ranks), id, ranks.index(self._rank))
+            number = ranks.index(self._rank)
+            self._groups[axes] = self._nccl.comm_init_rank_scalable(len(ranks), number, 1, bytearray(ids[ranks[0]]), 0)
         return self._groups[axes]

@@ -81,7 +81,7 @@ def large(mesh: ir.Mesh | None, batch: int) -> tuple[Any, Any, Any, Any]:
             ir.Tensor(x).to("cuda"),
             ir.Tensor(y).to("cuda"),
         )
-    x, y = (ir.shard(each, mesh, "data") for each in (x, y))
+    x, y = (ir.shard(ir.Tensor(each).to("cuda"), mesh, "data") for each in (x, y))
     return ir.jit(training_step(model, optimizer), mesh=mesh, donate=0), ir.shard(state, mesh), x, y
 
 

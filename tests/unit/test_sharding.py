@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from drawing import seeds
 
+import irc
 from irc.dialects.nd import element_of, shape_of
 from irc.driver.lowering import levels
 from irc.driver.partitioning import partitioned
@@ -93,3 +94,35 @@ def check(text: str, mesh: Mesh, seed: int) -> None:
         for found, whole, sharding in zip(results, expected, made.results, strict=True):
             part = whole[mesh.part(rank, whole.shape, sharding)]
             np.testing.assert_allclose(found, part, rtol=2e-4, atol=2e-5, err_msg=f"{given} {made.results}")
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu", "sim"])
+def test_targets_run_collectives(target: str) -> None:
+    """All ranks in threads of this process; on `sim` the host plan and its kernels for GPUs."""
+    mesh, module = MESHES[1], load(PROGRAMS["step"])
+    random = np.random.default_rng(0)
+    arrays = [drawn(shape_of(x), np.dtype(np.float32), random) for x in entry(module).body.block.args]
+    expected = evaluate(module, arrays)
+    given: list[Sharding] = [((), ("model",)), (("model",), ()), (("data",), ()), (("data",), ())]
+    made = partitioned(module, mesh, given, [given[0], given[1], ()])
+    program = irc.compile(made.module, target)
+
+    def run(rank: int) -> Any:
+        parts = [x[mesh.part(rank, x.shape, s)] for x, s in zip(arrays, given, strict=True)]
+        return program(*parts, np.array(mesh.coordinates(rank), np.int64))
+
+    for rank, results in enumerate(on_ranks(mesh, run)):
+        for found, whole, sharding in zip(results, expected, made.results, strict=True):
+            np.testing.assert_allclose(found, whole[mesh.part(rank, whole.shape, sharding)], rtol=1e-5, atol=1e-6)
+
+
+def test_what_updates_are_added_to_is_added_once() -> None:
+    for seed in seeds(4, 100):
+        check(PROGRAMS["spread"], MESHES[1], seed)
+
+
+def test_a_program_outside_of_a_mesh_refuses_to_exchange() -> None:
+    made = partitioned(load(PROGRAMS["mlp"]), MESHES[0], [(("data",), ()), None, None], [((), ())])
+    program = irc.compile(made.module, "interpret")
+    with pytest.raises(irc.IrcError, match="a collective runs, and there is no mesh of ranks"):
+        program(*(np.ones(spec.shape, spec.dtype) for spec in program.arguments))
