@@ -57,8 +57,8 @@ def schedule(
     apart: Collection[int] = (),
 ) -> Schedule:
     """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
-    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait. `apart`
-    are those that run on one further stream of their own, in their order."""
+    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait.
+    `apart` are those that run on one further stream of their own, in their order."""
     made = Schedule()
     lasts: list[int] = []
     last_apart: int | None = None
