@@ -8,8 +8,8 @@ XORs, the bits of both parts are apart (`Fragment.is_linear`), so that it swizzl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -62,18 +62,24 @@ MAX_BELOW = 1 << 20
 those of tiles."""
 
 
+def _known(number: int) -> Index:
+    return number
+
+
 @dataclass
 class Walk:
     """Places of the elements with these components."""
 
     e: Emitter
     components: Sequence[Index]
+    extent: Callable[[int], Index] = field(default=_known)
+    """What a number is in a call that may stand for an extent."""
 
     def affine(self, expr: AffineExpr, dims: Sequence[Coordinate], symbols: Sequence[Index]) -> Coordinate:
         """The value of an affine expression of coordinates and symbols, which are at least 0."""
         match expr:
             case AffineConstantExpr():
-                return Coordinate(expr.value)
+                return Coordinate(self.extent(expr.value))
             case AffineDimExpr():
                 return dims[expr.position]
             case AffineSymExpr():
@@ -95,10 +101,12 @@ class Walk:
         by = b.at(e, self.components)
         if kind is AffineBinaryOpKind.Mul:
             return Coordinate(e.mul(a.at(e, self.components), by))
-        if not isinstance(by, int) or kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
+        if kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             raise ValueError(f"no code for {kind}")
+        if not isinstance(by, int):
+            return self._divided(kind, a, by, signed=lowest < 0)
         if lowest < -MAX_BELOW:
-            return self._signed(kind, a, by)
+            return self._divided(kind, a, by, signed=True)
         # What is not below zero is divided by a multiplication.
         before = 0 if lowest >= 0 or is_power_of_two(by) else -(lowest // by)
         a = Coordinate(e.add(a.base, before * by), a.steps)
@@ -113,9 +121,9 @@ class Walk:
             return Coordinate(e.sub(quotient, before), tuple(step // by for step in a.steps))
         return Coordinate(e.sub(e.div(a.at(e, self.components), by, signed=signed), before))
 
-    def _signed(self, kind: AffineBinaryOpKind, a: Coordinate, by: int) -> Coordinate:
+    def _divided(self, kind: AffineBinaryOpKind, a: Coordinate, by: Index, *, signed: bool) -> Coordinate:
         operation = self.e.div if kind is AffineBinaryOpKind.FloorDiv else self.e.rem
-        return Coordinate(operation(a.at(self.e, self.components), by, signed=True))
+        return Coordinate(operation(a.at(self.e, self.components), by, signed=signed))
 
     def scaled(self, place: Coordinate, by: Index) -> Coordinate:
         """A coordinate times a number, or a value: then it is a sum no more."""

@@ -10,7 +10,6 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation
-from xdsl.ir.affine import AffineConstantExpr
 
 from irc.dialects import tile
 from irc.ir.extents import dims_of
@@ -60,20 +59,6 @@ class Extents:
         else:
             self.kernel.add_op(op)
         self._last = op
-
-
-def check_views(program: tile.ProgramOp) -> None:
-    """IrcError where a run-time extent is not the outermost one of an array, or an access computes with one."""
-    name, dims = program.sym_name.data, dims_of(program)
-    if not dims:
-        return
-    for op in program.walk():
-        exprs = op.access_map.results if isinstance(op, tile.AccessOp) else ()
-        numbers = [each.value for expr in exprs for each in expr.dfs() if isinstance(each, AffineConstantExpr)]
-        if number := next((each for each in numbers if varying(each, dims)), None):
-            raise IrcError(
-                f"{name} divides positions by {extent_text(number, dims)}, which no argument brings", op.location
-            )
 
 
 def check_numbers(program: tile.ProgramOp, kernel: Block) -> None:

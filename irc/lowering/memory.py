@@ -59,7 +59,7 @@ def locate_at(
 ) -> tuple[Index, list[SSAValue]]:
     """The same for coordinates of the tile. straddled: the dimensions of the view whose end can be within a vector."""
     e = code.e
-    walk = Walk(e, components)
+    walk = Walk(e, components, code.extent)
     dims = [Coordinate(e.add(code.scalar(o), place.base), place.steps) for o, place in zip(op.offsets, at, strict=True)]
     offset = Coordinate(0)
     conditions: list[SSAValue] = []
@@ -167,7 +167,7 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
     shape = fragment.shape
     if not (op.checked_dims or beyond or op.own_end):
         return None
-    e, walk = code.e, Walk(code.e, ())
+    e, walk = code.e, Walk(code.e, (), code.extent)
     exprs = {d: op.access_map.results[d] for d in op.checked_dims}
     needed = op.access_map.results if beyond else exprs.values()
     if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, needed)):

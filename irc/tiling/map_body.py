@@ -14,9 +14,8 @@ from irc.dialects import tile
 from irc.support.diagnostics import IrcError
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.index_code import IndexCode
-from irc.tiling.index_maps import Lin, constant
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Joined, Node
-from irc.tiling.program import Shape
+from irc.tiling.program import INDEX, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ class MapBuilder:
         self.operands: list[SSAValue] = []
         self.scalars: dict[Node, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
-        self._places = IndexCode(self.body, stage.program.resolve, lambda atom: self.argument(stage.index_tile(atom)))
-        self._varies = stage.program.varies
+        resolve, leaf = stage.program.resolve, lambda atom: self.argument(stage.index_tile(atom))
+        self._places = IndexCode(self.body, resolve, leaf, self._number)
 
     def argument(self, operand: SSAValue) -> SSAValue:
         if operand not in self._arguments:
@@ -72,7 +71,7 @@ class MapBuilder:
             case Constant():
                 return body.constant(node.value, node.type)
             case Coordinate():
-                wide = body(arith.IndexCastOp(self._place(node.lin), i64))
+                wide = body(arith.IndexCastOp(self._places.lin(node.lin), i64))
                 return cast(body, Scalar(wide, i64), node.source)
             case Cast():
                 return cast(body, self._input(node.input), node.source)
@@ -95,15 +94,15 @@ class MapBuilder:
             for bound, predicate in ((test.low, "sge"), (test.high, "slt")):
                 if bound is None:
                     continue
-                holds = self.body.compare(predicate, self._place(test.lin), self._place(constant(bound)))
+                holds = self.body.compare(predicate, self._places.lin(test.lin), self._number(bound))
                 result = holds if result is None else self.body(arith.AndIOp(result, holds))
         return self.body.constant(1, i1) if result is None else result
 
-    def _place(self, lin: Lin) -> SSAValue:
-        """An index scalar: the value of an expression, or what an extent is in a call."""
-        if not lin.terms and self._varies(lin.const):
-            return self.argument(self.stage.extent_tile(lin.const))
-        return self._places.lin(lin)
+    def _number(self, value: int) -> SSAValue:
+        """An index scalar: a constant, or what an extent is in a call."""
+        if self.stage.program.varies(value):
+            return self.argument(self.stage.extent_tile(value))
+        return self.body.constant(value, INDEX)
 
     def finish(self, shape: Shape) -> tile.MapOp:
         finish(self.body, self.scalars[self.root])

@@ -21,7 +21,7 @@ from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
 from irc.lowering.emitter import Emitter
-from irc.lowering.extents import Extents, check_numbers, check_views
+from irc.lowering.extents import Extents, check_numbers
 from irc.lowering.ops import lower_block
 from irc.lowering.values import Code, ThreadGroup
 
@@ -47,7 +47,6 @@ class LowerToCudaPass(ProgramPass):
 
 
 def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
-    check_views(program)
     views = program.body.block.args
     types: list[cuda.PtrType] = []
     for view in views:

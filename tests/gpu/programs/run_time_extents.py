@@ -176,17 +176,23 @@ func f(x: bf16[B, S, 3 * H * D]) -> bf16[B, S, H * D] {
     "cross attention": """
 dim N in 1..3000, M in 1..3000, D = 64
 func f(q: bf16[2, M, D], k: bf16[2, N, D], v: bf16[2, N, D]) -> bf16[2, M, D] {
-    return softmax(q @ permute(k, [0, 2, 1])) @ v
+    return softmax(q @ permute(k, [0, 2, 1]) * 0.125) @ v
 }""",
     "sequence block": """
 dim B in 1..64, S in 1..512, D = 64, V = 100
 func f(table: bf16[V, D], ids: i32[B, S], w: bf16[D, 3 * D], p: bf16[D, V]) -> (bf16[B, S, V], bf16[B, D]) {
     x = take(table, ids)
-    h = rms_norm(x) @ w
+    h = rms_norm(x) @ w * 0.125
     t = permute(reshape(h, [B, S, 3, 1, D]), [2, 0, 3, 1, 4])
     y = x + reshape(attention(t[0], t[1], t[2], causal=true), [B, S, D])
     logits = y @ p
     return logits, mean(y, axis=1)
+}""",
+    "places of words": """
+dim B in 1..64, S in 1..512, V = 100, D = 64
+func f(table: bf16[V, D], places: bf16[512, D], ids: i32[B, S]) -> bf16[B, S, D] {
+    x = take(table, ids) + take(places, iota([S], i32, axis=0))
+    return cast(cast(layer_norm(x), f32) / S, bf16)
 }""",
     "convolution": """
 dim N in 1..64, H = 6, W = 6, C = 16

@@ -36,9 +36,20 @@ tile.program @leaks(%x: !tile.view<4096xf32>, %y: !tile.view<4096xf32>) {results
 
 // -----
 
+// The stride of a row is what N is in the call; places are divided by it, too.
+// CHECK-LABEL: cuda.kernel @inner
+// CHECK:         [[UNITS:%[a-z0-9_]+]] = arith.index_cast %N : i32 to index
+// CHECK:         [[N:%[a-z0-9_]+]] = arith.shli [[UNITS]]
+// CHECK:         [[ROW:%[a-z0-9_]+]] = arith.divui %{{.*}}, [[N]] : index
+// CHECK:         arith.muli [[ROW]], [[N]] : index
+// CHECK:         cuda.load
 #frag = #tile.fragment<((32),(2)):((2),(1))>
 builtin.module attributes {irc.dims = {N = array<i64: 4, 2048, 4, 521>}} {
-// expected-error @+1 {{inner: N is known when the program is called, and is an inner extent of an array in memory}}
-tile.program @inner(%x: !tile.view<2084xf32>, %y: !tile.view<8x2084xf32>) {results = 1 : i64, threads = 32 : i64, shared = 0 : i64, grid = 1 : i64} {
+tile.program @inner(%x: !tile.view<8x2084xf32>, %y: !tile.view<8x2084xf32>) {results = 1 : i64, threads = 32 : i64, shared = 0 : i64, grid = 1 : i64} {
+  %block = cuda.block_id
+  %c64 = arith.constant 64 : index
+  %i = arith.muli %block, %c64 : index
+  %a = tile.load %x[%i] {map = affine_map<(d0) -> (d0 floordiv 2084, d0 mod 2084)>, checked = array<i64: 0>} : !tile.view<8x2084xf32> -> tensor<64xf32, #frag>
+  tile.store %a, %y[%i] {map = affine_map<(d0) -> (d0 floordiv 2084, d0 mod 2084)>, checked = array<i64: 0>} : tensor<64xf32, #frag>, !tile.view<8x2084xf32>
 }
 }
