@@ -7,7 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen.cpu.compiling import assemble, functions, has_pairs, vectors
-from irc.codegen.cpu.printer import Code, print_kernel
+from irc.codegen.cpu.printer import KernelText, print_kernel
 from irc.codegen.cpu.threads import pool_text
 from irc.dialects.cpu import KernelOp
 from irc.driver.lowering import levels
@@ -45,7 +45,7 @@ def build_for_cpu(module: ModuleOp, **options: Any) -> Artifact:
     )
 
 
-def codes_of(module: ModuleOp) -> list[Code]:
+def codes_of(module: ModuleOp) -> list[KernelText]:
     """The kernels of a module as LLVM IR for this CPU."""
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
     return [print_kernel(op, vectors=vectors(), has_pairs=has_pairs(), functions=functions()) for op in kernels]
@@ -66,6 +66,6 @@ def _machine_code(module: ModuleOp) -> tuple[list[CpuKernel], dict[str, bytes]]:
     return kernels, {KERNELS: assemble([code.text for code in codes]), POOL: pool_object()}
 
 
-def _kernel(op: KernelOp, code: Code) -> CpuKernel:
+def _kernel(op: KernelOp, code: KernelText) -> CpuKernel:
     checks = tuple(Check(check.expected, describe(check.location)) for check in code.checks)
     return CpuKernel(code.name, op.tile_count, code.own_bytes, checks)

@@ -29,7 +29,7 @@ SHORTEST = 4
 
 
 @dataclass(frozen=True)
-class Access:
+class ViewAccess:
     """An access to a view: element `indices` of the tile is at `coordinates` of it."""
 
     op: tile.AccessOp

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
-from irc.looping.accesses import Access
+from irc.looping.accesses import ViewAccess
 from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.lowering import Lowering
@@ -67,7 +67,7 @@ def _fast_of(on: Lowering, op: scf.ForOp, at: int) -> int | None:
     for inside in op.body.block.ops:
         if isinstance(inside, tile.LoadOp) and tile.shape_of(inside.result.type) == shape:
             offsets = (constant(0),) * len(shape)
-            access = Access(inside, on.memory[inside.view], shape, offsets, ())
+            access = ViewAccess(inside, on.memory[inside.view], shape, offsets, ())
             return access.fast
     return None
 

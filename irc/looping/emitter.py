@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
-    MemRefType,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -314,11 +313,6 @@ class Emitter:
         if not self.is_inside(form, None, high):
             found.append(self.add(arith.CmpiOp(self.value(form), self.index(high), "slt")))
         return found
-
-
-def element_of_memory(memory: SSAValue) -> Attribute:
-    assert isinstance(memory.type, MemRefType)
-    return memory.type.element_type
 
 
 def _quotient(form: Form, by: int) -> Form:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from irc.dialects.cpu import TransposeOp
-from irc.looping.accesses import Access
+from irc.looping.accesses import ViewAccess
 from irc.looping.emitter import Emitter
 from irc.looping.forms import ZERO
 from irc.looping.values import Buffer, Indices, Value
@@ -21,7 +21,7 @@ SHORT = 4
 class LoadedTile(Value):
     """A tile of memory that the kernel does not write; elements outside of the view are `other`, 0 where absent."""
 
-    access: Access
+    access: ViewAccess
     other: SSAValue | None
 
     def computed(self, emitter: Emitter, indices: Indices) -> SSAValue:
@@ -38,12 +38,12 @@ class LoadedTile(Value):
         )
 
 
-def loaded(access: Access, other: SSAValue | None) -> LoadedTile:
+def loaded(access: ViewAccess, other: SSAValue | None) -> LoadedTile:
     """The tile of an access."""
     return LoadedTile(access.shape, access.op.view_type.element_type, access.fast, access, other)
 
 
-def transposed(emitter: Emitter, access: Access, stores: Sequence[Access]) -> Buffer | None:
+def transposed(emitter: Emitter, access: ViewAccess, stores: Sequence[ViewAccess]) -> Buffer | None:
     """The tile in memory in the order in which it is stored, where that is another one than in which it lies in memory;
     None where it is not, or where what is outside of the view may be stored."""
     source, targets = access.fast, {store.fast for store in stores}

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects import tile
 from irc.dialects.cpu import KernelOp
-from irc.looping.accesses import Access
+from irc.looping.accesses import ViewAccess
 from irc.looping.emitter import Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
@@ -135,9 +135,9 @@ class Lowering:
 
     # Memory
 
-    def access(self, op: tile.AccessOp, shape: tuple[int, ...], tap: tuple[int, ...] = ()) -> Access:
+    def access(self, op: tile.AccessOp, shape: tuple[int, ...], tap: tuple[int, ...] = ()) -> ViewAccess:
         symbols = tuple(self._symbol(symbol) for symbol in op.symbols)
-        return Access(op, self.memory[op.view], shape, tuple(map(self.form, op.offsets)), symbols, tap)
+        return ViewAccess(op, self.memory[op.view], shape, tuple(map(self.form, op.offsets)), symbols, tap)
 
     def _symbol(self, symbol: SSAValue) -> Form | Value:
         found = self.values[symbol]

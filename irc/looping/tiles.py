@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
-from irc.looping.accesses import Access
+from irc.looping.accesses import ViewAccess
 from irc.looping.dots import multiply
 from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
@@ -31,7 +31,7 @@ def load_rule(on: Lowering, op: tile.LoadOp) -> None:
     on.values[op.result] = transposed(on.emitter, access, _stored(on, op)) or loaded(access, other)
 
 
-def _stored(on: Lowering, op: tile.LoadOp) -> list[Access]:
+def _stored(on: Lowering, op: tile.LoadOp) -> list[ViewAccess]:
     """The stores beside a load of tiles of its shape."""
     assert op.parent is not None
     shape = tile.shape_of(op.result.type)

@@ -34,13 +34,13 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
     count = draw(st.integers(0, 3))
     made: list[Any] = []
     axis, dots = 0, draw(st.booleans())
+    # Keys behind dots are of the last axes, so that there are as many as the dots leave.
+    ends = [] if dots else ["stop"]
     while axis < len(shape):
         extent = shape[axis]
         whole = st.integers(-extent, extent - 1)
         kinds = ["int", "slice", "slice", "array", "array", "none"]
-        kind = draw(
-            st.sampled_from([*kinds, *(["mask"] if wide in ((1,), ()) else []), *(["dots"] if dots else ["stop"])])
-        )
+        kind = draw(st.sampled_from([*kinds, *(["mask"] if wide in ((1,), ()) else []), *(["dots"] if dots else ends)]))
         if kind == "stop":
             break
         if kind == "dots":

@@ -21,7 +21,7 @@ from irc.support.files import make_directory, write_bytes, write_text
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
-from irc_tools.programs import Program, open_program
+from irc_tools.programs import GivenProgram, open_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -114,7 +114,7 @@ def _compile(source: Source, options: dict[str, Any], folder: Path) -> None:
     _print(artifact, folder)
 
 
-def _save(program: Program, options: dict[str, Any], args: argparse.Namespace) -> None:
+def _save(program: GivenProgram, options: dict[str, Any], args: argparse.Namespace) -> None:
     from irc.driver.compiler import compile_artifact
     from irc.runtime.saved import save
     from irc.runtime.tensors import read_arrays

@@ -23,7 +23,7 @@ def foreign(file: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Program:
+class GivenProgram:
     """What is compiled: a path, with dims that are replaced in it, or a module. arrays: values of arguments that the
     file brings along, by name."""
 
@@ -38,11 +38,11 @@ class Program:
         return load(self.source, dims=self.dims) if isinstance(self.source, Path) else self.source
 
 
-def open_program(file: str, dims: Mapping[str, int]) -> Program:
+def open_program(file: str, dims: Mapping[str, int]) -> GivenProgram:
     """The program of a file; of an ONNX file, dims are sizes of the extents that it has names for."""
     path, kind = Path(file), foreign(file)
     if kind is None:
-        return Program(path, dims)
+        return GivenProgram(path, dims)
     if kind == "onnx":
         from irc_frontend.onnx import load
 
@@ -53,4 +53,4 @@ def open_program(file: str, dims: Mapping[str, int]) -> Program:
         if dims:
             raise IrcError(f"{file}: a module has no dims to replace", hint="dims belong to .irc files")
         found = stablehlo.load(path)
-    return Program(found.module, {}, found.arrays())
+    return GivenProgram(found.module, {}, found.arrays())

@@ -18,7 +18,7 @@ from irc_tools.errors import guarded
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from irc_tools.reduction.testing import Program, Test
+    from irc_tools.reduction.testing import ReducedProgram, Test
 
 EXAMPLES = """\
 examples:
@@ -71,14 +71,14 @@ def _run(arguments: list[str]) -> int:
         raise IrcError("-o: expected another file than the input")
     seconds, timeout = parse_time(args.budget), parse_time(args.timeout, "--timeout")
 
-    from irc_tools.reduction.testing import Program, Test
+    from irc_tools.reduction.testing import ReducedProgram, Test
 
-    program = Program.read(path, parse_definitions(args.define))
+    program = ReducedProgram.read(path, parse_definitions(args.define))
     with Test(args.test, timeout) as test:
         return _reduce(program, test, output, time.monotonic() + seconds)
 
 
-def _reduce(program: Program, test: Test, output: Path, deadline: float) -> int:
+def _reduce(program: ReducedProgram, test: Test, output: Path, deadline: float) -> int:
     from irc_tools.reduction.search import Search, cost_of
 
     begin, module = time.monotonic(), program.module

@@ -18,7 +18,7 @@ from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser, add_program, parse_reports
 from irc_tools.definitions import parse_definitions
 from irc_tools.errors import guarded
-from irc_tools.programs import Program, open_program
+from irc_tools.programs import GivenProgram, open_program
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -94,7 +94,7 @@ def _run(arguments: list[str]) -> int:
         raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
     begin = time.perf_counter()
     is_saved = args.file.endswith(SUFFIX)
-    program = Program(Path(args.file), dims) if is_saved else open_program(args.file, dims)
+    program = GivenProgram(Path(args.file), dims) if is_saved else open_program(args.file, dims)
     executable = _loaded(args, dims) if is_saved else _compiled(args, program)
     compiling = time.perf_counter() - begin
     sizes = parse_definitions(args.size, "--size")
@@ -114,7 +114,7 @@ def _run(arguments: list[str]) -> int:
     return _check(sized.module(), args.func, executable, arrays, measured.results)
 
 
-def _compiled(args: argparse.Namespace, program: Program) -> Any:
+def _compiled(args: argparse.Namespace, program: GivenProgram) -> Any:
     from irc.driver.compiler import compile as compile_program
     from irc.driver.compiler import resolve_arch
 

@@ -56,11 +56,6 @@ class Access:
         return tuple(extent for axis, (extent, dim) in axes if dim is None and axis not in gathered)
 
     @property
-    def is_box(self) -> bool:
-        """Whether the last axis of the tile is the array's."""
-        return bool(self.dims) and self.map.results[-1] == AffineExpr.dimension(len(self.dims) - 1)
-
-    @property
     def stored_shape(self) -> tuple[int, ...]:
         """With the new axes."""
         if self.added is None:

@@ -41,7 +41,7 @@ VECTOR = 16
 
 
 @dataclass(frozen=True)
-class Code:
+class KernelText:
     """A kernel as LLVM IR; `own_bytes` is the memory that each thread needs."""
 
     name: str
@@ -55,13 +55,13 @@ class Code:
 
 def print_kernel(
     kernel: KernelOp, *, vectors: Vectors, has_pairs: bool, functions: Mapping[str, VectorFunction]
-) -> Code:
+) -> KernelText:
     """The module of one kernel; Unsupported where an op has no LLVM IR here. vectors: the CPU's. has_pairs: whether it
     multiplies pairs of bf16. functions: those of the C library that there are on vectors."""
     printer = Printer(kernel, vectors, has_pairs, functions)
     text = printer.module()
     locations = (*[kernel.location] * HEADER_LINES, *printer.locations)
-    return Code(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks), locations)
+    return KernelText(kernel.sym_name.data, text, printer.own_bytes, tuple(printer.checks), locations)
 
 
 @dataclass

@@ -39,7 +39,9 @@ class Body:
         return any(waiting for _, waiting in self.steps)
 
 
-Compile: TypeAlias = Callable[["Code", Any, Sequence[int], Sequence[int], Sequence["Body | None"]], tuple[Step, bool]]
+Compile: TypeAlias = Callable[
+    ["KernelCode", Any, Sequence[int], Sequence[int], Sequence["Body | None"]], tuple[Step, bool]
+]
 """From an op with regions, the slots of its operands and results and its bodies to its step."""
 
 _CONTROL: dict[type[Operation], Compile] = {}
@@ -55,7 +57,7 @@ def controls(type: type[Operation]) -> Callable[[Compile], Compile]:
     return register
 
 
-class Code:
+class KernelCode:
     """A compiled kernel. `environment` holds the constants; strands start from a copy of it."""
 
     def __init__(self, kernel: cuda.KernelOp):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import scf
 
-from irc.interpreters.sim.code import Body, Code, Step, controls
+from irc.interpreters.sim.code import Body, KernelCode, Step, controls
 from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.strands import Fork, Routine, Strand
 
@@ -37,7 +37,7 @@ def _step(routine: Callable[[Strand], Routine], waits: bool) -> tuple[Step, bool
 
 @controls(scf.IfOp)
 def branch(
-    code: Code, op: scf.IfOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
+    code: KernelCode, op: scf.IfOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
 ) -> tuple[Step, bool]:
     """A side that no lane takes is not run."""
     (condition,) = operands
@@ -72,7 +72,7 @@ def branch(
 
 @controls(scf.ForOp)
 def counted_loop(
-    code: Code, op: scf.ForOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
+    code: KernelCode, op: scf.ForOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
 ) -> tuple[Step, bool]:
     """A loop whose bounds differ between lanes goes on until the last has finished."""
     lower, upper, step, *initial = operands
@@ -112,7 +112,7 @@ def counted_loop(
 
 @controls(scf.WhileOp)
 def conditional_loop(
-    code: Code, op: scf.WhileOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
+    code: KernelCode, op: scf.WhileOp, operands: Sequence[int], results: Sequence[int], bodies: Sequence[Body | None]
 ) -> tuple[Step, bool]:
     """Lanes whose condition fails keep the values that they leave with."""
     before, after = bodies

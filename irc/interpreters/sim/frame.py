@@ -20,7 +20,7 @@ from irc.interpreters.sim.units import Units
 from irc.support.integers import round_up
 
 if TYPE_CHECKING:
-    from irc.interpreters.sim.code import Code
+    from irc.interpreters.sim.code import KernelCode
     from irc.interpreters.sim.grid import Grid
     from irc.interpreters.sim.statistics import Counters
     from irc.interpreters.sim.strands import Strand
@@ -38,7 +38,7 @@ class Frame:
     """
 
     def __init__(
-        self, code: Code, grid: Grid, first: int, blocks: int, counters: Counters | None, *, lazy: bool = False
+        self, code: KernelCode, grid: Grid, first: int, blocks: int, counters: Counters | None, *, lazy: bool = False
     ):
         """`lazy`: asynchronous units do their work as late as they can."""
         kernel = code.kernel

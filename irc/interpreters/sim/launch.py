@@ -10,7 +10,7 @@ import numpy as np
 
 from irc.dialects import cuda
 from irc.interpreters.sim import rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from irc.interpreters.sim.code import Code
+from irc.interpreters.sim.code import KernelCode
 from irc.interpreters.sim.errors import SimulationError
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.grid import Grid
@@ -69,7 +69,7 @@ class Kernel:
 
     def __init__(self, op: cuda.KernelOp):
         self.op = op
-        self.code = Code(op)
+        self.code = KernelCode(op)
         if values_of(op.cluster)[1:] not in ((), (1, 1)):
             raise IrcError("the simulator has clusters along x alone", op.location)
         self._named_waits = any(waits(inner) and not isinstance(inner, cuda.SyncOp) for inner in op.walk())

@@ -24,7 +24,7 @@ from irc.support.files import read_text
 
 
 @dataclass(frozen=True)
-class Program:
+class ReducedProgram:
     """A module, and how its candidates are printed. header: the line of a reproducer, which stays. generic, locations:
     see `print_ir`."""
 
@@ -34,7 +34,7 @@ class Program:
     locations: bool = False
 
     @classmethod
-    def read(cls, path: Path, dims: dict[str, int]) -> Program:
+    def read(cls, path: Path, dims: dict[str, int]) -> ReducedProgram:
         """A file. IrcError where it cannot be read, or is invalid."""
         text = read_text(path)
         register_source(str(path), text)
@@ -45,7 +45,7 @@ class Program:
     def text(self, module: ModuleOp) -> str:
         return self.header + print_ir(module, generic=self.generic, locations=self.locations)
 
-    def accepted(self, test: Test) -> Program:
+    def accepted(self, test: Test) -> ReducedProgram:
         """This, printed in a form that the test accepts: without locations, if it can be. IrcError where there is
         none."""
         for locations, generic in ((False, False), (True, False), (True, True)):
