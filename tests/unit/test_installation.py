@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LISTS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
 REQUIREMENTS = [r for texts in LISTS for r in map(Requirement, texts) if r.name != PROJECT["name"]]
-CUDA = ("cuda-", "nvidia-")
+CUDA = ("cuda-", "nvidia-", "nccl4py")
 
 
 def versions(name: str) -> dict[str, Version]:
@@ -25,8 +25,8 @@ def versions(name: str) -> dict[str, Version]:
 
 
 LOCK, LOWEST = versions("lock.txt"), versions("lowest.txt")
-UNLOCKED = {"torchvision", "timm", "transformers"}
-"""What no test needs."""
+UNLOCKED = {"torchvision", "timm", "transformers", "nccl4py", "nvidia-nccl-cu13"}
+"""What no test needs, or those on several GPUs alone."""
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
