@@ -1,0 +1,38 @@
+"""Products of one row on the simulator: sums along rows, whose weights are loaded before the kernel waits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irc
+from irc.codegen.printer import print_kernels
+from irc.dialects.cuda import KernelOp
+from irc.driver.lowering import lower
+from irc.driver.program import isolate, parse
+
+PROGRAM = """
+func two(x: {0}[1, 512], w: {0}[512, 512], v: {0}[512, 512], r: {0}[1, 512]) -> {0}[1, 512] {{
+    y = relu(x @ permute(w, [1, 0]))
+    return r + permute(v @ permute(y, [1, 0]), [1, 0])
+}}
+"""
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_two_products_of_a_row(element: str) -> None:
+    program = PROGRAM.format(element)
+    found, wanted = (irc.compile(program, target) for target in ("sim", "interpret"))
+    generator = np.random.default_rng(0)
+    arrays = [generator.normal(size=spec.shape, scale=0.1).astype(spec.dtype) for spec in found.arguments]
+    a, b = (np.asarray(exe(*arrays)).astype(np.float32) for exe in (found, wanted))
+    np.testing.assert_allclose(a, b, atol=1e-2 * float(np.abs(b).max()))
+
+
+def test_weights_are_loaded_before_the_wait() -> None:
+    """Of the second kernel: the first may follow what wrote its arguments."""
+    module = lower(isolate(parse(PROGRAM.format("bf16"), "two.irc"), None), "all", arch="sm_90a")
+    first, second = (print_kernels([op]) for op in module.ops if isinstance(op, KernelOp))
+    for text, is_early in ((first, False), (second, True)):
+        code = text[text.index("__global__") :]
+        assert (code.index("load_read_only_16") < code.index("dependency_wait")) == is_early
