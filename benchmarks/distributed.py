@@ -37,7 +37,7 @@ from torch.distributed.tensor import DTensor, Shard
 from torch.multiprocessing.spawn import start_processes
 from torch.nn.parallel import DistributedDataParallel
 
-from irc_frontend.torch import backend
+from irc_frontend.torch import backend, collectives
 from irc_tools.machine import describe
 
 ROWS = (*TRAINED, "llama", "llama-sequence")
@@ -52,15 +52,16 @@ class Rank:
     """This process among those of the run."""
 
     def __init__(self, number: int, world: int, args: argparse.Namespace):
-        self.number, self.world, self.small = number, world, args.cpu
+        self.number, self.world, self.small = number, world, args.small or args.cpu
         self.device = torch.device("cpu") if args.cpu else torch.device("cuda", number)
-        self.repetitions, self.seconds = (2, 0.0) if args.cpu else (9, 0.15)
+        self.is_cpu = args.cpu
+        self.repetitions, self.seconds = (2, 0.0) if self.small else (9, 0.15)
         self.host: Any = dist.new_group(backend="gloo", timeout=timedelta(seconds=args.seconds))
         """For what must not keep a GPU busy: waiting."""
         self.profile: Path | None = Path(args.profiles) if args.trace else None
 
     def wait(self) -> None:
-        if not self.small:
+        if not self.is_cpu:
             torch.cuda.synchronize()
         dist.barrier(self.host)
 
@@ -71,7 +72,7 @@ class Rank:
         if not alone or self.number == 0:
             for _ in range(calls):
                 run()
-            if not self.small:
+            if not self.is_cpu:
                 torch.cuda.synchronize()
         taken = torch.tensor((time.perf_counter() - begin) / calls, dtype=torch.float64)
         dist.barrier(self.host)
@@ -95,7 +96,7 @@ class Rank:
         """The share of the collectives' time in which other kernels run, on this GPU, in two calls; None where there
         is none. The trace is kept where one is asked for."""
         kinds = [torch.profiler.ProfilerActivity.CPU]
-        kinds += [] if self.small else [torch.profiler.ProfilerActivity.CUDA]
+        kinds += [] if self.is_cpu else [torch.profiler.ProfilerActivity.CUDA]
         self.wait()
         with torch.profiler.profile(activities=kinds) as found:
             for _ in range(2):
@@ -113,7 +114,7 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
     first = training.model().to(rank.device)
     torch.manual_seed(1 + rank.number)
     batch = [x.to(rank.device) for x in training.batch()]
-    names = ["irc"] if rank.small else list(COMPILERS)
+    names = ["irc"] if rank.is_cpu else list(COMPILERS)
     models = {name + suffix: copy.deepcopy(first) for name in names for suffix in (" alone", "")}
     runs: dict[str, Any] = {}
     for name, model in models.items():
@@ -144,7 +145,7 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
 
 
 def _ddp(model: nn.Module, rank: Rank) -> nn.Module:
-    ids = None if rank.small else [rank.number]
+    ids = None if rank.is_cpu else [rank.number]
     return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True)
 
 
@@ -179,7 +180,7 @@ def _average(rank: Rank, gradients: torch.Tensor) -> torch.Tensor:
 
 def run_llama(rank: Rank, *, sequence: bool) -> list[dict[str, Any]]:
     """A tensor parallel layer in bf16: its forward pass, and forward and backward."""
-    batch, words, width, heads, shared, inner = (2, 16, 64, 8, 4, 96) if rank.small else (4, 2048, 4096, 32, 8, 14336)
+    batch, words, width, heads, shared, inner = (2, 64, 64, 4, 2, 96) if rank.small else (4, 2048, 4096, 32, 8, 14336)
     torch.manual_seed(0)
     with torch.device(rank.device):
         whole = LlamaBlock(width, heads, shared, inner).bfloat16()
@@ -193,7 +194,7 @@ def run_llama(rank: Rank, *, sequence: bool) -> list[dict[str, Any]]:
     mesh = init_device_mesh(rank.device.type, (rank.world,))
     block = parallelized(whole, mesh, sequence=sequence)
     runs = {"eager": block, **{name: torch.compile(block, dynamic=False, **o) for name, o in COMPILERS.items()}}
-    if rank.small:
+    if rank.is_cpu:  # torch.compile would need a compiler of C++
         del runs["compile"]
 
     def own(value: torch.Tensor) -> torch.Tensor:
@@ -296,6 +297,8 @@ def work(number: int, world: int, args: argparse.Namespace) -> None:
         device_id=None if args.cpu else torch.device("cuda", number),
     )
     rank = Rank(number, world, args)
+    if rank.small:  # graphs are divided as those of large sizes are
+        collectives.MIN_HIDDEN, collectives.BUCKET = 0, 1
     record: dict[str, Any] = {"machine": describe(), "ranks": world, "backend": dist.get_backend(), "rows": []}
     for name in args.rows:
         rows = run_rows(name, rank)
@@ -312,6 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--rows", type=lambda text: text.split(","), default=list(ROWS), help="comma-separated names")
+    parser.add_argument("--small", action="store_true", help="small sizes, which check numbers alone")
     parser.add_argument("--cpu", action="store_true", help="small sizes by gloo")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=570.0, help="after which everything ends")

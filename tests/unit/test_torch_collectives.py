@@ -148,6 +148,40 @@ def test_gradients_are_reduced_while_others_are_computed(monkeypatch: pytest.Mon
     assert issues[1] < first_wait < issues[-1]  # what a collective reads does not stay until the end
 
 
+class Parted(torch.autograd.Function):
+    """A product by a weight of which each rank has half the rows: that is gathered, and its gradient is scattered. In
+    the fake group each rank has what this one has."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, w)
+        return x @ wait(gathered(w))
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: torch.Tensor) -> Any:
+        (dy,), (x, w) = grad_outputs, ctx.saved_tensors
+        dw = c10d.reduce_scatter_tensor(x.t() @ dy, "sum", 2, "0")
+        return wait(total(dy @ wait(gathered(w)).t())), wait(dw)
+
+
+def test_numbers_of_a_divided_step(on_interpreter: None, fresh_torch: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collectives, "BUCKET", 1)
+    monkeypatch.setattr(collectives, "MIN_HIDDEN", 0)
+
+    def loss(x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        for w in weights:
+            x = torch.tanh(Parted.apply(x, w))
+        return x.square().sum()
+
+    inputs = [torch.randn(4, 8, requires_grad=True), *(torch.randn(4, 8, requires_grad=True) for _ in range(3))]
+    levels: list[int] = []
+    with watching(lambda _, compiled: levels.append(sum(map(bool, compiled.division.subgraphs)))):
+        loss_of = torch.compile(loss, backend="irc", fullgraph=True)
+        found = torch.autograd.grad(loss_of(*inputs), inputs)
+    assert min(levels) >= 3
+    torch.testing.assert_close(found, torch.autograd.grad(loss(*inputs), inputs))
+
+
 def test_the_order_of_collectives_is_that_of_the_program_on_every_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     """However a rank's graph is divided, and whatever else it computes."""
     monkeypatch.setattr(collectives, "BUCKET", WIDE.nbytes)

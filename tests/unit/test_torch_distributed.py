@@ -25,6 +25,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, ParallelStyle, Ro
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch_ranks import on_ranks, start
 
+from irc_frontend.torch import collectives
 from irc_frontend.torch.graphs import watching
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -178,6 +179,7 @@ def test_fully_sharded_steps_are_those_of_one_process() -> None:
 def tensor_parallel(rank: int, world: int) -> None:
     """Two ranks have the parts of a layer, and each of these pairs half of a batch and of the parts."""
     torch.manual_seed(0)
+    collectives.MIN_HIDDEN, collectives.BUCKET = 0, 1  # as if it were large
     gpt, batches = Gpt(), texts(2)
     mesh = init_device_mesh("cpu", (world // 2, 2), mesh_dim_names=("data", "tensor"))
     model, layer = gpt, gpt.layers[0]
