@@ -17,6 +17,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from irc_frontend.torch import collectives
 from irc_frontend.torch.division import Division, divide
 from irc_frontend.torch.graphs import watching
+from irc_frontend.torch.replays import why_not_captured
 
 c10d: Any = torch.ops._c10d_functional
 distributed: Any = dist
@@ -240,6 +241,11 @@ def test_every_form_that_torch_traces(on_interpreter: None) -> None:
         if function is learned:
             found.backward()
             assert x.grad is not None and x.grad.shape == x.shape
+
+
+def test_graphs_with_collectives_are_no_cuda_graphs() -> None:
+    module = make_fx(lambda x: wait(total(x)), tracing_mode="fake")(WIDE)
+    assert "collectives" in str(why_not_captured(module))
 
 
 def test_changing_sizes(on_interpreter: None, fresh_torch: None) -> None:

@@ -183,16 +183,22 @@ class _Divider:
         if subgraph.device.type != "cuda":
             return
         body, pairs = set(subgraph.body), dict[FxNode, FxNode]()
+        elsewhere = {node for each in self._subgraphs.values() if each is not subgraph for node in each.inputs}
         for write in self._writes:
             argument, value = write.all_input_nodes
-            others = (user for user in argument.users if user not in body and not _is_write(user))
-            is_own = argument.op == "placeholder" and argument in subgraph.inputs and not any(others)
+            is_own = argument.op == "placeholder" and argument in subgraph.inputs and argument not in elsewhere
+            is_own = is_own and all(user in body or _is_write(user) for user in self._readers(argument))
             is_own = is_own and nbytes_of(argument) >= MIN_DONATED
             is_new = value in subgraph.results and value not in pairs and not self._is_result(value)
             if is_own and is_new and _lies_alike(argument, value):
                 pairs[value] = argument
         subgraph.donated = list(pairs.values())
         subgraph.results = [*pairs, *(node for node in subgraph.results if node not in pairs)]
+
+    def _readers(self, node: FxNode) -> Iterator[FxNode]:
+        """What reads an array or a view of it."""
+        for user in node.users:
+            yield from self._readers(user) if user in self._loose else (user,)
 
     def _is_result(self, node: FxNode) -> bool:
         """Whether the graph gives an array, or a view of it."""

@@ -19,6 +19,7 @@ from torch.fx import GraphModule
 from torch.fx import Node as FxNode
 from torch.utils._pytree import tree_leaves
 
+from irc_frontend.torch.collectives import is_issue
 from irc_frontend.torch.division import writes_of
 from irc_frontend.torch.rules import value_of
 
@@ -52,6 +53,8 @@ def captured(work: Callable[[], Sequence[Any]]) -> tuple[Captured, Sequence[Any]
 
 def why_not_captured(module: GraphModule) -> str | None:
     """Why a graph in inference cannot be a CUDA graph; None where it can."""
+    if any(map(is_issue, module.graph.nodes)):
+        return "it has collectives, and its ranks might capture at different calls"
     for node in module.graph.nodes:
         if node.op == "output" or (node.op == "call_function" and not isinstance(value_of(node), Tensor)):
             continue  # numbers, and several arrays, of which each has a node
