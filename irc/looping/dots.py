@@ -95,9 +95,9 @@ def _in_place(emitter: Emitter, value: LoadedTile, side: int) -> _Operand | None
     if None in steps or 1 not in steps or any(isinstance(symbol, Value) for symbol in access.symbols):
         return None
     is_transposed = steps[1] != 1
-    stride, width = (steps[1], rows) if is_transposed else (steps[0], columns)
+    stride, width, count = (steps[1], rows, columns) if is_transposed else (steps[0], columns, rows)
     if stride is None or stride < width:
-        if min(rows, columns) > 1:
+        if count > 1:
             return None
         stride = width
     low, high = access.clamped(emitter, side)

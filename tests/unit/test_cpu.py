@@ -97,6 +97,24 @@ def test_a_forked_process_runs_kernels() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x: f32[1, 1, 3, 3], w: f32[1, 1, 2, 2]) -> f32[1, 1, 4, 4] {\n    return conv(x, w, low=[1, 1], high=[1, 1], flipped=true)",
+        "x: f32[5, 8], w: f32[8, 1]) -> f32[5, 1] {\n    return x @ flip(w, 0)",
+        "x: f32[5, 8], w: f32[1, 1]) -> f32[5, 1] {\n    return x @ broadcast(w, [8, 1])",
+        "x: f32[1, 8], w: f32[8, 5]) -> f32[1, 5] {\n    return flip(x, 1) @ w",
+    ],
+    ids=["flipped kernel", "flipped column", "one number", "flipped row"],
+)
+def test_a_vector_that_is_not_contiguous_in_a_product(text: str) -> None:
+    """It is one column or one row wide, and its elements lie behind each other in no order that the product reads."""
+    exe = irc.compile(f"func f({text}\n}}", "cpu")
+    arrays = [np.random.default_rng(0).standard_normal(spec.shape).astype(np.float32) for spec in exe.arguments]
+    expected = irc.compile(f"func f({text}\n}}", "interpret")(*arrays)
+    np.testing.assert_allclose(exe(*arrays), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_machine_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
     text = "func f(x: f32[12345]) -> f32[12345] {\n    return tanh(x) + 0.125\n}"
