@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,69 @@ def test_a_size_that_is_computed_with_is_no_run_time_extent() -> None:
         load(fixed, dims={"batch": ir.Dim("batch", 1, 64)})
 
 
+def _graph(nodes: list[Any], inputs: list[str], outputs: list[str]) -> onnx.GraphProto:
+    taken, given = ([helper.make_tensor_value_info(name, F32, None) for name in side] for side in (inputs, outputs))
+    return helper.make_graph(nodes, "body", taken, given)
+
+
+def test_a_loop_whose_steps_are_known() -> None:
+    """Powers of x until the step after the third: its condition is computed from constants."""
+    nodes = [
+        helper.make_node("Mul", ["v", "x"], ["next"]),
+        helper.make_node("Less", ["i", "three"], ["more"]),
+        helper.make_node("Identity", ["next"], ["row"]),
+    ]
+    body = _graph(nodes, ["i", "c", "v"], ["more", "next", "row"])
+    loop = helper.make_node("Loop", ["most", "", "x"], ["last", "y"], name="powers", body=body)
+    x = np.asarray([2, -1], np.float32)
+    for most, count in ((10, 4), (2, 2)):
+        arrays = {"most": np.asarray(most), "three": np.asarray(3)}
+        with ir.target("interpret"):
+            found = load(model([loop], {"x": [2]}, arrays))(x)
+        np.testing.assert_array_equal(found, [x ** (n + 2) for n in range(count)])
+
+
+def test_loops_that_are_refused() -> None:
+    free = _graph([helper.make_node("Greater", ["v", "v"], ["more"])], ["i", "c", "v"], ["more", "v"])
+    bad = _graph([helper.make_node("Frobnicate", ["v"], ["w"], name="inner")], ["i", "c", "v"], ["c", "w"])
+    empty = _graph([helper.make_node("Identity", ["v"], ["w"])], ["i", "c", "v"], ["c", "v", "w"])
+    cases = {
+        "Loop y: the condition of the next step depends on an input of the model": (["ten", "", "x"], free),
+        "Loop y: the number of steps depends on an input of the model": (["x", "", "x"], free),
+        "Loop y: Frobnicate inner: irc has no such operator": (["ten", "", "x"], bad),
+        "Loop y: it has no step, and what its steps give has no shape": (["zero", "", "x"], empty),
+        "Loop y: more than 1024 steps are not supported": (["", "", "x"], _graph([], ["i", "c", "v"], ["c", "v"])),
+        "Loop y: its body takes 3 values and gives 2": (["ten", ""], bad),
+    }
+    arrays = {"ten": np.asarray(10), "zero": np.asarray(0)}
+    for message, (inputs, body) in cases.items():
+        loop = helper.make_node("Loop", inputs, ["", "y"] if body is empty else ["y"], body=body)
+        with pytest.raises(IrcError, match=message):
+            load(model([loop], {"x": []}, arrays))
+
+
+def test_a_scan_from_the_end() -> None:
+    """Sums of columns from the last one on, which lie along the second axis of the result."""
+    body = _graph(
+        [helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("Identity", ["t"], ["u"])], ["s", "e"], ["t", "u"]
+    )
+    ways: dict[str, Any] = {
+        "scan_input_axes": [1],
+        "scan_input_directions": [1],
+        "scan_output_axes": [1],
+        "scan_output_directions": [1],
+    }
+    scan = helper.make_node("Scan", ["s", "x"], ["last", "y"], body=body, num_scan_inputs=1, **ways)
+    x = _drawn(3, 5)
+    with ir.target("interpret"):
+        found = load(model([scan], {"s": [3], "x": [3, 5]}))(np.zeros(3, np.float32), x)
+    np.testing.assert_allclose(found, np.cumsum(x[:, ::-1], 1)[:, ::-1], rtol=1e-6, atol=1e-6)
+    ways["scan_input_axes"] = [1, 1]
+    wrong = helper.make_node("Scan", ["s", "x"], ["last", "y"], body=body, num_scan_inputs=1, **ways)
+    with pytest.raises(IrcError, match="Scan last: scan_input_axes has 2 numbers, expected 1"):
+        load(model([wrong], {"s": [3], "x": [3, 5]}))
+
+
 def test_errors_name_the_node() -> None:
     bad = {
         "Frobnicate bad: irc has no such operator": helper.make_node("Frobnicate", ["x"], ["y"], name="bad"),
@@ -174,6 +238,14 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ("../w.bin", 160, "outside of the folder"),
         ("/etc/hostname", 160, "outside of the folder"),
         ("w.bin", 100, "expected 160 bytes of data"),
+        ("w.bin", 10**17, "expected 160 bytes of data"),
+        ("file.link", 160, "outside of the folder"),
+        ("folder.link/w.bin", 160, "outside of the folder"),
+        ("circle.link", 160, "which is no path|cannot read its data"),
+        ("w\0.bin", 160, "which is no path"),
+        ("", 160, "outside of the folder"),
+        ("folder", 160, "it is no regular file"),
+        ("pipe", 160, "it is no regular file"),
         ("w.bin", -1, "a negative offset or length"),
     ],
 )
@@ -182,6 +254,11 @@ def test_external_data(location: str, count: int, message: str, tmp_path: Path) 
     weight = found.graph.initializer[0]
     (tmp_path / "w.bin").write_bytes(weight.raw_data)
     (tmp_path.parent / "w.bin").write_bytes(weight.raw_data)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file.link").symlink_to(tmp_path.parent / "w.bin")
+    (tmp_path / "folder.link").symlink_to(tmp_path.parent)
+    (tmp_path / "circle.link").symlink_to(tmp_path / "circle.link")
+    os.mkfifo(tmp_path / "pipe")
     weight.ClearField("raw_data")
     weight.data_location = TensorProto.EXTERNAL
     for key, value in {"location": location, "offset": "0", "length": str(count)}.items():

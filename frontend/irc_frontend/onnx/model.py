@@ -89,21 +89,29 @@ def _with_data(tensor: TensorProto, folder: Path | None, what: str) -> TensorPro
         raise IrcError(
             f"{what}: its data are in the file {location}, and the model in none", hint="load it by its path"
         )
-    path = (folder / location).resolve()
-    if not location or not path.is_relative_to(folder.resolve()):
+    try:
+        path = (folder / location).resolve()
+        is_inside = bool(location) and path.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte
+        raise IrcError(f"{what}: its data are in {location!r}, which is no path: {error}") from error
+    if not is_inside:
         raise IrcError(f"{what}: its data are in {location!r}, outside of the folder of the model")
     try:
         offset, count = int(where.get("offset", 0)), int(where.get("length", _nbytes(tensor)))
         if offset < 0 or count < 0:
             raise ValueError("a negative offset or length")
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no regular file")
+        size = _nbytes(tensor)
+        held = min(size, max(0, path.stat().st_size - offset)) if count == size else count
+        if held != size:
+            raise IrcError(f"{what}: expected {size} bytes of data at {offset} of {path}, found {held}")
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read(count)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise IrcError(f"{what}: cannot read its data from {path}: {reason}") from error
-    if len(data) != _nbytes(tensor):
-        raise IrcError(f"{what}: expected {_nbytes(tensor)} bytes of data at {offset} of {path}, found {len(data)}")
     found = TensorProto()
     found.CopyFrom(tensor)
     found.ClearField("external_data")

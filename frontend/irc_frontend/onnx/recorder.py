@@ -14,9 +14,9 @@ from irc.support.diagnostics import IrcError, Span
 from irc_frontend.dims import Dim, NotOne, known_dims, one_module
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.imported import Imported, imported
+from irc_frontend.onnx.loops import CONTROL
 from irc_frontend.onnx.model import OWN, Model, array_of, attributes_of, element_of, read_model, resolved
 from irc_frontend.onnx.ops import RULES
-from irc_frontend.onnx.rules import known
 from irc_frontend.place import recording
 from irc_frontend.tensor import Tensor
 
@@ -158,8 +158,8 @@ class _Recorder:
             return self._call(function, node, inputs, depth)
         if node.domain not in OWN:
             raise IrcError(f"the domain {node.domain} of operators is not supported")
-        if node.op_type == "If":
-            return self._if(inputs, attributes, scope)
+        if (control := CONTROL.get(node.op_type)) is not None:
+            return control(inputs, attributes, lambda graph, values: self._graph(graph, {**scope, **values}))
         if (rule := RULES.get(node.op_type)) is not None:
             count = max((place + 1 for place, name in enumerate(node.output) if name), default=0)
             results = rule(inputs, attributes, {"outputs": count, "opset": self._model.opset})
@@ -170,12 +170,6 @@ class _Recorder:
         if (body := self._body(node, inputs)) is not None:
             return self._call(body, node, inputs, depth)
         raise IrcError("irc has no such operator", hint="docs/onnx.md has those that it has")
-
-    def _if(self, inputs: Sequence[Tensor | None], attributes: Mapping[str, Any], scope: Scope) -> list[Tensor]:
-        """The branch of a condition that is known."""
-        assert inputs[0] is not None
-        chosen = "then_branch" if known(inputs[0], "the condition").item() else "else_branch"
-        return self._graph(attributes[chosen], dict(scope))
 
     def _body(self, node: NodeProto, inputs: Sequence[Tensor | None]) -> FunctionProto | None:
         """What ONNX says that an operator is made of, with these inputs; None where it does not."""

@@ -1,4 +1,5 @@
-"""The rule of Resize: one matrix for each axis, whose rows have the weights of an element of the result."""
+"""The rule of Resize: one matrix for each axis, whose rows have the weights of an element of the result; and that of
+GridSample."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.cubic import far, near
+from irc_frontend.grid_sampling import BORDER, CUBIC, LINEAR, NEAREST, REFLECTION, ZEROS, sampled
 from irc_frontend.onnx.rules import Array, given_axes, known, rule
 from irc_frontend.tensor import Tensor
 
@@ -165,3 +167,22 @@ def _weights(axis: _Axis, at: Array, how: _How) -> Array:
 def _cubic(distance: Array, sharpness: float) -> Array:
     further = np.where(distance < 2, far(distance, sharpness), 0.0)
     return np.where(distance <= 1, near(distance, sharpness), further)
+
+
+_MODES = {"linear": LINEAR, "bilinear": LINEAR, "nearest": NEAREST, "cubic": CUBIC, "bicubic": CUBIC}
+_PADDINGS = {"zeros": ZEROS, "border": BORDER, "reflection": REFLECTION}
+
+
+@rule("GridSample")
+def _grid_sample(
+    x: Tensor, grid: Tensor, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
+) -> Tensor:
+    if mode not in _MODES or padding_mode not in _PADDINGS:
+        raise IrcError(f"the mode {mode} with the padding_mode {padding_mode} is not known")
+    if not x.node.is_float:
+        raise IrcError(f"samples of {x.element} are not supported")
+    element = "f64" if x.element == "f64" else "f32"
+    found = sampled(
+        x, grid, _MODES[mode], _PADDINGS[padding_mode], bool(align_corners), lambda each: each.astype(element)
+    )
+    return found.astype(x.element)
