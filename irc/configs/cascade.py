@@ -308,8 +308,6 @@ def check_cascade(problem: CascadeProblem, config: ConfigAttr, machine: Target) 
         return f"steps are multiples of {MULTIPLE}, the depth of an instruction, found k = {step}"
     if not problem.is_of_page(step):
         return f"a step is of one page of {problem.page} rows, found k = {step}"
-    if config.sums and not problem.summed:
-        return f"sums is of what a cascade adds up in any order, of which it has nothing, found {config.sums}"
     if config.lag and not problem.is_relative:
         return f"lag is of exponentials relative to a maximum or minimum, of which it has none, found {config.lag}"
     if config.instruction == "wgmma":

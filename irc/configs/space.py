@@ -10,7 +10,6 @@ from math import inf
 from random import Random
 from typing import Any
 
-from irc.analysis.cascades import cascade_in
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.candidates import candidates, legal_config
 from irc.configs.check import check_config
@@ -248,7 +247,6 @@ class KernelSpace(ConfigSpace):
                 }
             case Anchor.CASCADE if config.instruction == "wgmma":
                 return {
-                    **({"sums": (None, "registers")} if cascade_in(self._kernel).across else {}),
                     "stages": range(1, 5),
                     "schedule": ("grid", "persistent"),
                     "turns": (None, True),

@@ -139,9 +139,8 @@ def _trips(loop: scf.ForOp) -> int:
 
 
 def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) -> Use:
-    """`is_bound`: the access is made in the space's fragment, as additions are, which are of one element each."""
+    """`is_bound`: the access is made in the space's fragment."""
     is_store = isinstance(op, tile.StoreOp)
-    is_bound = is_bound or (isinstance(op, tile.StoreOp) and op.add is not None)
     shape = shape_of(value.type)
     gathers = any(isinstance(symbol.type, TensorType) for symbol in op.symbols)
     is_free = (

@@ -29,7 +29,6 @@ CASES = {
     "rows of columns, ragged": (64, 200, True, "{m = 128, k = 128}, stages = 1, " + WGMMA),
     "rows of sums": (128, 256, True, "{m = 128, k = 64}, stages = 2, " + WGMMA),
     "rows of sums, ragged": (128, 200, False, "{m = 128, k = 80}, stages = 1, " + WGMMA),
-    "from registers": (128, 200, True, '{m = 128, k = 64}, stages = 1, sums = "registers", ' + WGMMA),
     "one warp group": (64, 136, True, '{m = 64, k = 64}, warps = 4, indexing = "tma", instruction = "wgmma"'),
     "mma": (64, 136, True, '{m = 64, k = 32}, stages = 2, warps = 4, instruction = "mma"'),
     "fma": (32, 72, False, '{m = 32, k = 32}, warps = 4, instruction = "fma"'),

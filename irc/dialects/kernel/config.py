@@ -25,7 +25,6 @@ REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct", "columns")
 EVICT_LAST = ("inputs",)
-SUMS = "staged", "registers"
 
 MAX_LAG = 15
 """Powers of two by which weights may exceed 1: f16 holds them."""
@@ -112,7 +111,6 @@ class ConfigFields:
     swap_ab: bool | None = _field(_check_flag)
     turns: bool | None = _field(_check_flag)
     lag: int | None = _field(_check_lag)
-    sums: str | None = _field(_check_choice(SUMS))
     registers: int | None = _field(_check_registers)
     load_stages: int | None = _field(_check_positive)
     store_stages: int | None = _field(_check_positive)
@@ -193,8 +191,6 @@ class ConfigAttr(Data[ConfigFields]):
       `false` by default.
     - `lag`: what the exponentials of a cascade are relative to is raised where its maximum has grown by more than so
       many powers of two, 8 for instance. Where it is left out, it follows the maximum.
-    - `sums`: how tiles of a cascade add to sums in any order: `staged`, by TMA from shared memory, or `registers`, by
-      atomic additions of each thread. `staged` by default, where there is room.
     - `registers`: of a thread that multiplies in a wgmma kernel; the partition that loads has less.
     - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come.
     - `store_stages`: subtiles of results of a wgmma kernel that are on their way to memory, a divisor of how many a
@@ -225,7 +221,6 @@ class ConfigAttr(Data[ConfigFields]):
     swap_ab = _Of[bool | None]()
     turns = _Of[bool | None]()
     lag = _Of[int | None]()
-    sums = _Of[str | None]()
     registers = _Of[int | None]()
     load_stages = _Of[int | None]()
     store_stages = _Of[int | None]()

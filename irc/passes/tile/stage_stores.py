@@ -36,7 +36,7 @@ class StageStoresPass(ProgramPass):
 
     The store runs beside what follows: in a loop over subtiles, subtiles take turns in two buffers, or in the config's
     `store_stages`, where there is room, and a buffer is waited for when it is written again. Stores along columns, or
-    of a few elements, are left alone, and those that add to sums where the config has `sums = "registers"`.
+    of a few elements, are left alone.
     """
 
     name: ClassVar[str] = "stage-stores"
@@ -52,13 +52,12 @@ class StageStoresPass(ProgramPass):
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
     made = _from_products(loop)
     every = [op for op in loop.walk() if isinstance(op, tile.StoreOp)]
-    is_added = config_of(program).sums == "registers"
-    stores = [op for op in every if op.tile in made and _fits_tma(op) and not (is_added and op.add is not None)]
+    stores = [op for op in every if op.tile in made and _fits_tma(op)]
     by_block: dict[Block, list[tile.StoreOp]] = {}
     for op in stores:
         assert op.parent is not None
         by_block.setdefault(op.parent, []).append(op)
-    others = [op for op in every if op not in stores and op.add is None]
+    others = [op for op in every if op not in stores]
     sums = [op for op in stores if op.add is not None]
     if len(by_block) > 1 + len(sums):
         return

@@ -510,16 +510,3 @@ func.func @f(%q: tensor<4x64x64xbf16>, %pool: tensor<99x32x64xbf16>, %table: ten
   }
   func.return %r : tensor<4x64x64xf32>
 }
-
-// -----
-
-func.func @f(%x: tensor<4096x128xbf16>, %w: tensor<448x128xbf16>) -> tensor<4096x128xf32> {
-  // expected-error @below {{kernel k: sums is of what a cascade adds up in any order, of which it has nothing, found registers}}
-  %r = kernel.fused @k cascade config<sums = "registers"> (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<448x128xbf16>) -> tensor<4096x128xf32> {
-    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<448x128xbf16>) -> tensor<4096x448xf32>
-    %d = nd.cast %c : tensor<4096x448xf32> -> tensor<4096x448xbf16>
-    %e = nd.matmul %d, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x448xbf16>, tensor<448x128xbf16>) -> tensor<4096x128xf32>
-    kernel.yield %e : tensor<4096x128xf32>
-  }
-  func.return %r : tensor<4096x128xf32>
-}
