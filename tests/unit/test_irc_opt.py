@@ -207,7 +207,7 @@ def test_named_pipelines_are_prefixes_of_each_other() -> None:
     shared = of_cpu.index("lower-to-cpu")
     assert of_cpu[:shared] == previous[:shared], "a CPU's programs are those of a GPU up to its own passes"
     asked = {"differentiate-nd", "raise-programs"}  # what to differentiate is said by whoever asks
-    assert {*previous, *of_cpu} == set(PASSES) - asked
+    assert {*PIPELINES["partition"], *previous, *of_cpu} == set(PASSES) - asked
 
 
 @pytest.mark.parametrize("name", PASSES)

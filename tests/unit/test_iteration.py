@@ -310,6 +310,7 @@ def _iota(draw: Draw) -> nd.NdOp:
 
 DRAWN: dict[str, Callable[[Draw], nd.NdOp]] = {
     "elementwise": _elementwise,
+    "nd.extent": lambda draw: nd.ExtentOp(521, draw(EXTENTS)),
     "nd.iota": _iota,
     "nd.constant": lambda draw: nd.ConstantOp.splat(3.5, nd.tensor(draw(EXTENTS), f64)),
     "nd.broadcast": _broadcast,

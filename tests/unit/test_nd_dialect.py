@@ -22,6 +22,7 @@ from xdsl.traits import ConstantLike, Pure, is_side_effect_free
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from irc.dialects import nd
+from irc.dialects.nd.collective import CollectiveOp
 from irc.dialects.nd.table import ROWS, Row
 from irc.ir.dtypes import ELEMENTS, Element, element_named
 
@@ -79,6 +80,7 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
     **{name: (NAMED[name], (X, -1), {}, [4, 8]) for name in "cumsum cumprod sort".split()},
     "topk": (nd.TopkOp, (X, 2, 1), {}, [4, 2]),
     "constant": (nd.ConstantOp.splat, (1, nd.tensor([3], f32)), {}, [3]),
+    "extent": (nd.ExtentOp, (521, [2, 5]), {}, [2, 5]),
     "iota": (nd.IotaOp, (nd.tensor([2, 5], i32), -1), {}, [2, 5]),
     "random_normal": (nd.RandomNormalOp, (value([], i64), nd.tensor([4], f32)), {}, [4]),
     "random_uniform": (nd.RandomUniformOp, (value([], i64), nd.tensor([4], f64)), {}, [4]),
@@ -114,7 +116,8 @@ BUILT: dict[str, tuple[Callable[..., Operation], tuple[Any, ...], dict[str, Any]
 
 
 def test_every_op_is_listed() -> None:
-    assert set(BUILT) == set(NAMED)
+    of_ranks = {name for name, op in NAMED.items() if issubclass(op, CollectiveOp)}  # tests/lit/nd/dialect_valid.mlir
+    assert set(BUILT) == set(NAMED) - of_ranks
 
 
 @pytest.mark.parametrize("name", sorted(BUILT))

@@ -26,9 +26,9 @@ def ones(args: Arguments) -> Value:
 @builtin("full(shape, value, type)")
 def full(args: Arguments) -> Value:
     element, value = args.element("type"), args.value("value")
-    if isinstance(value, Number):
+    if isinstance(value, Number) and value.kind == "extent":
         return args.builder.literal(value, args.shape("shape"), element, args.place)
-    raise args.wrong("value", "a number")
+    return args.builder.splat(args.literal("value", element), args.shape("shape"), element, args.place)
 
 
 @builtin("array(values, type)")
