@@ -42,6 +42,10 @@ RULES: dict[type[Operation], Gradient] = {
 
 REFUSED: dict[type[Operation], str] = {
     nd.BitcastOp: "its result depends on the bits of its operand, not on their value",
+    **dict.fromkeys(
+        (nd.AllReduceOp, nd.AllGatherOp, nd.ReduceScatterOp),
+        "a program is differentiated as one of whole arrays, before it is divided among ranks",
+    ),
 }
 """Ops from floats to floats that have no derivative, and why."""
 
