@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.op_classes import behind_views
 from irc.dialects.cuda import DependencyWaitOp, KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp
@@ -46,6 +47,5 @@ def kept_operands(module: ModuleOp) -> dict[str, set[int]]:
 
 
 def _is_kept(value: SSAValue, donated: set[BlockArgument]) -> bool:
-    while isinstance(value.owner, Operation) and value.owner.name == "nd.reshape":
-        value = value.owner.operands[0]
+    value = behind_views(value)
     return isinstance(value.owner, ConstantOp) or (isinstance(value, BlockArgument) and value not in donated)

@@ -166,6 +166,13 @@ def is_view(op: Operation) -> bool:
     return op.name == "nd.reshape"
 
 
+def behind_views(value: SSAValue) -> SSAValue:
+    """What holds the bytes of a value: reshapes of whole arrays are views."""
+    while isinstance(value.owner, Operation) and is_view(value.owner):
+        value = value.owner.operands[0]
+    return value
+
+
 def is_unit_reshape(op: Operation) -> bool:
     """Whether the op is a reshape that adds and removes dimensions of extent 1 alone."""
     return is_view(op) and _extents(op.operands[0]) == _extents(op.results[0])

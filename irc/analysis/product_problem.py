@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from irc.analysis.block_sums import block_sum
 from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import (
+    behind_views,
     instructions_of,
     is_cast,
     is_cheap,
@@ -287,10 +288,7 @@ def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
     arrays = {stored_array(value) for core in cores for value in core.operands}
     total = 0
     for argument, value in zip(kernel.block.args, kernel.operands, strict=True):
-        source = value
-        while isinstance(source.owner, Operation) and is_view(source.owner):
-            source = source.owner.operands[0]
-        if argument in arrays and isinstance(source.owner, FusedOp):
+        if argument in arrays and isinstance(behind_views(value).owner, FusedOp):
             total += size_of(value) * element_of(value.type).size
     return total
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import (
+    behind_views,
     is_ascending,
     is_cheap,
     is_contraction,
@@ -15,7 +16,6 @@ from irc.analysis.op_classes import (
     is_made,
     is_reduction,
     is_transparent,
-    is_view,
     is_widening,
     reduced_axes,
     shape_of,
@@ -259,9 +259,8 @@ def _cone(op: Operation, cones: dict[Operation, set[Operation]]) -> set[Operatio
 
 def _is_argument(value: SSAValue) -> bool:
     """Whether the value is an argument, a view of one, or what loops may be bounded by, which is read from an array."""
-    while isinstance(value.owner, Operation) and is_view(value.owner):
-        value = value.owner.operands[0]
-    return not isinstance(value.owner, Operation) or is_ascending(value.owner)
+    owner = behind_views(value).owner
+    return not isinstance(owner, Operation) or is_ascending(owner)
 
 
 def _has_several_users(op: Operation) -> bool:

@@ -24,7 +24,7 @@ MAX_ELEMENTS = 2**48
 """Elements of one array; beyond, sizes in bytes leave 64 bits in later levels."""
 MAX_RANK = 32
 
-BOOL, I32, I64 = map(element_named, ("bool", "i32", "i64"))
+I32, I64 = map(element_named, ("i32", "i64"))
 
 _OPS = {op.name.removeprefix("nd."): op for op in Nd.operations}
 
@@ -116,7 +116,7 @@ class Builder:
         return self.splat(value, shape, element, place)
 
     def _extent(self, number: Number, shape: tuple[int, ...], element: Element, place: SourceRange) -> Array:
-        if element is BOOL or element.size < I32.size:
+        if element.size < I32.size:
             wanted = "it takes i32, i64, and floats of 32 bits or more"
             raise self.error(f"{number} is known when the program is called, and no {element.name}", place, wanted)
         self.check_shape(shape, I64, place)

@@ -32,10 +32,6 @@ class Coordinate:
     base: Index
     steps: tuple[int, ...] = ()
 
-    @property
-    def is_fixed(self) -> bool:
-        return not any(self.steps)
-
     def moved(self, e: Emitter, components: Sequence[Index]) -> Index:
         """What the value contributes."""
         total: Index = 0
@@ -96,11 +92,9 @@ class Walk:
         e = self.e
         if kind is AffineBinaryOpKind.Add:
             return sum_of(e, a, b)
-        if kind is AffineBinaryOpKind.Mul and isinstance(b.base, int) and b.is_fixed:
-            return scaled(e, a, b.base)
         by = b.at(e, self.components)
         if kind is AffineBinaryOpKind.Mul:
-            return Coordinate(e.mul(a.at(e, self.components), by))
+            return self.scaled(a, by)
         if kind not in (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod):
             raise ValueError(f"no code for {kind}")
         if not isinstance(by, int):

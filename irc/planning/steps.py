@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.op_classes import behind_views, is_view
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.host import (
@@ -95,16 +96,10 @@ class Steps:
         self._fill_updated()
         self._group()
 
-    def _root(self, value: SSAValue) -> SSAValue:
-        """What holds the bytes of a value: reshapes of whole arrays are views."""
-        while isinstance(value.owner, Operation) and value.owner.name == "nd.reshape":
-            value = value.owner.operands[0]
-        return value
-
     def _place_results(self, terminator: ReturnOp) -> None:
         """A launch writes a result in place the first time that its array is returned; everything else is copied."""
         for index, value in enumerate(terminator.operands):
-            root = self._root(value)
+            root = behind_views(value)
             if root is self._donated.get(index):
                 continue
             owner = root.owner
@@ -126,18 +121,18 @@ class Steps:
         if kernel is None:
             return False
         operands = [*op.inputs, *op.outputs]
-        updated = [self._root(operands[a]) for a, b in kernel.updated_pairs if operands[b] is root]
+        updated = [behind_views(operands[a]) for a, b in kernel.updated_pairs if operands[b] is root]
         return any(operands[number] is root for number in kernel.summed) or any(x is not donated for x in updated)
 
     def _visit(self, op: Operation) -> None:
-        if isinstance(op, ReturnOp) or op.name == "nd.reshape":
+        if isinstance(op, ReturnOp) or is_view(op):
             return
         if op.name == "nd.constant":
             if op.results[0].uses:
                 self.constants.append((op.results[0], _content(op), location_of(op)))
             return
         if isinstance(op, CollectiveOp):
-            reads = [self._root(value) for value in op.operands]
+            reads = [behind_views(value) for value in op.operands]
             self._add(Step(reads, list(op.results), location_of(op), collective=op))
             return
         if not isinstance(op, KernelLaunchOp):
@@ -154,7 +149,7 @@ class Steps:
         summed = [v for i, v in enumerate(op.outputs, first) if i in self.kernels[name].summed]
         for value in summed:
             self._add(Step([], [value], location_of(op)))
-        step = Step([self._root(v) for v in op.inputs], list(op.outputs), location_of(op), name)
+        step = Step([behind_views(v) for v in op.inputs], list(op.outputs), location_of(op), name)
         self._add(step, summed)
 
     def _add(self, step: Step, summed: Sequence[SSAValue] = ()) -> None:
@@ -170,7 +165,7 @@ class Steps:
     def _order_overwrites(self, terminator: ReturnOp) -> None:
         """Orders what writes to a donated argument behind what reads it."""
         for index, argument in self._donated.items():
-            root = self._root(terminator.operands[index])
+            root = behind_views(terminator.operands[index])
             if root is not argument:
                 self._order_overwrite(index, root, argument, location_of(terminator))
 

@@ -54,11 +54,6 @@ def specs_of(arrays: Mapping[str, Array]) -> dict[str, TensorSpec]:
     }
 
 
-def bytes_of(arrays: Mapping[str, Array]) -> bytes:
-    """The content of a file with these row-major arrays."""
-    return bytes(library().serialize(specs_of(arrays)))
-
-
 def read_arrays(path: Path) -> dict[str, Array]:
     """The arrays of a file; IrcError where it cannot be read."""
     return arrays_of(read_bytes(path), str(path))
