@@ -2,8 +2,8 @@
 torch.compile and eager.
 
 `python3 benchmarks/distributed.py OUT.json [--rows gpt2,resnet50,llama,llama-sequence] [--trace FILE]` starts a
-process for each GPU. Of a model trained by DDP it times the step of one GPU, the others idle, and that of all; what
-counts is how many times more samples a second all take. All variants of a row run by turns in the same processes, and
+process for each GPU. Of a model trained by DDP it times the step of one GPU, the others idle, that of all, and that of
+all without collectives; what counts is how many times more samples a second all take. All variants of a row run by turns in the same processes, and
 what counts is the median of the ratios within a repetition. Numbers are compared first: irc's error, against the model
 in f32 without ranks, may be 1.5 times eager's. `--cpu` runs small sizes by gloo, without a GPU. After `--seconds` all
 processes end, and the record has the rows so far.
@@ -49,9 +49,11 @@ MIN_THROUGHPUT, MIN_SPEED = 0.95, 1.1
 
 
 class Rank:
-    """This process among those of the run."""
+    """This process among those of the run. bucket: MiB of gradients that DDP averages at a time."""
 
     def __init__(self, number: int, world: int, args: argparse.Namespace):
+        self.compilers = [name for name in args.compilers if name == "irc" or not args.cpu]
+        self.bucket: float = args.bucket
         self.number, self.world, self.small = number, world, args.small or args.cpu
         self.device = torch.device("cpu") if args.cpu else torch.device("cuda", number)
         self.is_cpu = args.cpu
@@ -114,7 +116,7 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
     first = training.model().to(rank.device)
     torch.manual_seed(1 + rank.number)
     batch = [x.to(rank.device) for x in training.batch()]
-    names = ["irc"] if rank.is_cpu else list(COMPILERS)
+    names = rank.compilers
     models = {name + suffix: copy.deepcopy(first) for name in names for suffix in (" alone", "")}
     runs: dict[str, Any] = {}
     for name, model in models.items():
@@ -132,6 +134,7 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
     if "wrong" in row:
         return [row]
     steps = {name: _training_step(run, models[name], batch) for name, run in runs.items()}
+    steps["irc without collectives"] = _without_collectives(runs["irc"], steps["irc"])
     seconds = rank.by_turns(steps, [name for name in steps if name.endswith(" alone")])
     more = {name: _ratio(seconds[f"{name} alone"], seconds[name]) for name in names}
     row |= {
@@ -146,7 +149,17 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
 
 def _ddp(model: nn.Module, rank: Rank) -> nn.Module:
     ids = None if rank.is_cpu else [rank.number]
-    return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True)
+    return DistributedDataParallel(model, ids, gradient_as_bucket_view=True, bucket_cap_mb=rank.bucket)
+
+
+def _without_collectives(run: Any, step: Callable[[], None]) -> Callable[[], None]:
+    """The step of a model compiled around DDP, in which each rank keeps its own gradients."""
+
+    def own() -> None:
+        with run._orig_mod.no_sync():
+            step()
+
+    return own
 
 
 def _training_step(run: Any, model: nn.Module, batch: Sequence[torch.Tensor]) -> Callable[[], None]:
@@ -318,6 +331,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--small", action="store_true", help="small sizes, which check numbers alone")
     parser.add_argument("--cpu", action="store_true", help="small sizes by gloo")
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument(
+        "--compilers", type=lambda text: text.split(","), default=list(COMPILERS), help="irc, and torch's: compile"
+    )
+    parser.add_argument("--bucket", type=float, default=25.0, help="MiB of gradients that DDP averages at a time")
     parser.add_argument("--seconds", type=float, default=570.0, help="after which everything ends")
     parser.add_argument("--trace", help="file for a trace of all ranks")
     args = parser.parse_args(arguments)
