@@ -1,9 +1,9 @@
 """Whether a learned cost model ranks configs better than the cost formula, by what was measured.
 
-`python benchmarks/cost_model.py FILE.jsonl...` reads rows of `irc-tune dataset` (`benchmarks/tuning.py` writes them,
-too), trains gradient-boosted trees on those of some kernels, and compares on kernels that were held out: Spearman's
-correlation of each kernel's configs with their seconds, and how much longer than the best the best of the first 1, 8
-and 16 takes. The model learns what the formula leaves: the logarithm of seconds over its seconds.
+`python benchmarks/cost_model.py FILE.jsonl...` reads rows of `irc-tune dataset` or `irc-tune measurements`, trains
+gradient-boosted trees on those of some kernels, and compares on kernels that were held out: Spearman's correlation of
+each kernel's configs with their seconds, and how much longer than the best the best of the first 1, 8 and 16 takes. The
+model learns what the formula leaves: the logarithm of seconds over its seconds.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 its own, and prints for each how much longer the heuristic's config takes than the best that was found, and how much
 longer the best of the first 16 that were tried; then the geometric means, by kind and of all. A product is tuned twice,
 for `--product 10s` and for six times as long. How the cost formula ranks what was timed stands beside it. All that was
-measured goes to FILE.jsonl, as `irc-tune dataset` writes it.
+measured goes to FILE.jsonl, as `irc-tune measurements` writes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
 from statistics import mean
-from typing import Any, TypeVar
+from typing import Any
 
 from scipy.stats import spearmanr
 
@@ -32,9 +32,10 @@ from irc.ir.targets import set_target, target
 from irc.support.diagnostics import IrcError
 from irc.tuning.session import Outcome, Settings, Subject, Tuner
 from irc_tools.bench.suite import Row, load_suite
+from irc_tools.dataset.rows import write_measurements
+from irc_tools.dataset.sources import spread
 from irc_tools.definitions import parse_time
 from irc_tools.machine import describe
-from irc_tools.tuned_files import write_dataset
 
 SUITES = ("memory", "gemm", "operands", "gemm-rows", "convolution", "windows", "attention", "random")
 
@@ -46,8 +47,6 @@ FIRST = 16
 """Candidates that should be nearly enough."""
 
 LONGER = 6
-
-T = TypeVar("T")
 
 REGRETS = (1, 8, 16)
 """Candidates that the cost formula puts first."""
@@ -72,14 +71,8 @@ def selected(kernels: Sequence[Tunable], count: int) -> list[Tunable]:
     kinds: dict[str, list[Tunable]] = {}
     for each in kernels:
         kinds.setdefault(each.kernel.kind.value, []).append(each)
-    turns = zip_longest(*(_spread(each) for each in kinds.values()))
+    turns = zip_longest(*(spread(each) for each in kinds.values()))
     return [each for turn in turns for each in turn if each is not None][:count]
-
-
-def _spread(items: Sequence[T]) -> list[T]:
-    """In an order whose every beginning has some of all parts."""
-    order = sorted(range(len(items)), key=lambda n: (n * 0.618033988749895) % 1)
-    return [items[n] for n in order]
 
 
 def record_of(tunable: Tunable, subject: Subject, outcome: Outcome) -> dict[str, Any]:
@@ -183,7 +176,7 @@ def main() -> int:
         os.environ["IRC_CACHE_DIR"] = folder
         names = args.suite or SUITES
         most = 2 * args.count // len(names) + 1
-        rows = [row for name in names for row in _spread([r for r in load_suite(name).rows if r.program])[:most]]
+        rows = [row for name in names for row in spread([r for r in load_suite(name).rows if r.program])[:most]]
         kernels = selected(kernels_of(rows, options, small=args.target == "cpu"), args.count)
         say(f"{len(kernels)} kernels of {len(rows)} rows")
         content: dict[str, Any] = {**describe(), "budget": settings.budget, "kernels": []}
@@ -205,7 +198,7 @@ def main() -> int:
             at_work.close()
         content["product"] = tuned_product(args.target, replace(settings, budget=parse_time(args.product)), options)
         args.file.write_text(json.dumps(content, indent=1) + "\n")
-        write_dataset(args.file.with_suffix(".jsonl"))
+        write_measurements(args.file.with_suffix(".jsonl"))
     for name, each in content["summary"].items():
         print(f"{name}: heuristic {each['heuristic']:.3f}, first {FIRST} {each['first']:.3f} of the best, {each}")
     print(f"product: {content['product']}")

@@ -7,7 +7,7 @@ way at once. Products of warp groups have a model of their own (`wgmma_cycles`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import ceil, inf, prod
 
@@ -209,6 +209,17 @@ class Estimator:
             moved=self._moved,
         )
 
+    def parts(self, config: ConfigAttr) -> dict[str, float]:
+        """What the seconds are made of: the footprint, blocks that share an SM, rounds of them, and the work. For a
+        GPU."""
+        taken, work = self.footprint(config), self._work(config)
+        machine = self._machine
+        of_sm = {"resident": taken.resident(machine), "rounds": taken.rounds(machine)}
+        return {**asdict(taken), **of_sm, "flops": work.flops, "rate": work.rate, "bytes": work.moved}
+
+    def _work(self, config: ConfigAttr) -> Work:
+        return Work(self._cost.flops, self._rate(config), self._moved, 2 if (config.split or 1) > 1 else 1)
+
     def seconds(self, config: ConfigAttr) -> float:
         """Of a call; infinite where a block has no room."""
         machine = self._machine
@@ -219,9 +230,7 @@ class Estimator:
             return inf
         if (cycles := self._wgmma_cycles(config, taken)) is not None:
             return machine.launch_time + cycles / machine.clock
-        launches = 2 if (config.split or 1) > 1 else 1
-        work = Work(self._cost.flops, self._rate(config), self._moved, launches)
-        return seconds_of(taken, work, machine, is_persistent=config.schedule == "persistent")
+        return seconds_of(taken, self._work(config), machine, is_persistent=config.schedule == "persistent")
 
     def _rate(self, config: ConfigAttr) -> float:
         """Operations a second, of what computes the most of them."""

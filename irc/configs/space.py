@@ -155,6 +155,10 @@ class KernelSpace(ConfigSpace):
             self._estimates[config] = self._estimator.seconds(config)
         return self._estimates[config]
 
+    def parts(self, config: ConfigAttr) -> dict[str, float]:
+        """What the estimate is made of."""
+        return self._estimator.parts(config)
+
     def settled(self, config: ConfigAttr) -> ConfigAttr | None:
         """Warps follow from the rows of warp groups; a channel has as many stages as there is room for."""
         config = self._with_whole_rows(self._with_warps(config))

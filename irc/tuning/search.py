@@ -78,10 +78,10 @@ class RankedSearch(Search):
         self._most = most
         nearby = (each for start in space.seeds[:BEST] for each in space.neighbors(start))
         ranked = space.ranked(list(dict.fromkeys([*space.seeds, *nearby])))
-        self._order = list(dict.fromkeys([each for pair in _pairs(list(space.seeds), ranked) for each in pair]))
+        self.order = list(dict.fromkeys([each for pair in _pairs(list(space.seeds), ranked) for each in pair]))
 
     def following(self, trials: Trials) -> list[ConfigAttr]:
-        left = [each for each in self._order[: self._most] if each not in trials]
+        left = [each for each in self.order[: self._most] if each not in trials]
         return left[:GENERATION]
 
 

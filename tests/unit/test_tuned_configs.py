@@ -255,7 +255,7 @@ def test_irc_tune(
     assert main(command) == 0
     assert capsys.readouterr().out == "1 kernels were tuned before (--again tunes them anew)\n"
     file, rows = tmp_path / "tuned.toml", tmp_path / "rows.jsonl"
-    assert main(["export", str(file)]) == main(["dataset", str(rows)]) == 0
+    assert main(["export", str(file)]) == main(["measurements", str(rows)]) == 0
     found = [json.loads(line) for line in rows.read_text().splitlines()]
     assert {"kernel", "shapes", "chip", "text", "config", "outcome", "reason", "seconds", "estimate"} == set(found[0])
     assert "nd.softmax" in found[0]["text"] or "nd.exp" in found[0]["text"]

@@ -17,7 +17,7 @@ from irc_tools.programs import open_program
 if TYPE_CHECKING:
     from irc.driver.tuning import Tunable
 
-COMMANDS = ("show", "export", "import", "dataset")
+COMMANDS = ("show", "export", "import", "measurements")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,11 +29,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     if arguments[:1] and arguments[0] in COMMANDS:
         return _of_database(arguments)
+    if arguments[:1] == ["dataset"]:
+        from irc_tools.dataset import command
+
+        return command.run(arguments[1:])
     return _tune(arguments)
 
 
 def _of_database(arguments: list[str]) -> int:
     from irc_tools import tuned_files
+    from irc_tools.dataset.rows import write_measurements
 
     parser = ArgumentParser(prog="irc-tune", description="What is done with configs that were found.")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
@@ -42,13 +47,13 @@ def _of_database(arguments: list[str]) -> int:
     for name, text in (
         ("export", "write them to a .toml file"),
         ("import", "take those of such a file, in place of others of the same kernels"),
-        ("dataset", "write all that was measured to a .jsonl file, a row for each config that was tried"),
+        ("measurements", "write all that was measured to a .jsonl file, a row for each config that was tried"),
     ):
         commands.add_parser(name, help=text).add_argument("file", metavar="FILE", help=text)
     args = parser.parse_args(arguments)
     if args.command == "show":
         return tuned_files.show()
-    action = {"export": tuned_files.export, "import": tuned_files.take, "dataset": tuned_files.write_dataset}
+    action = {"export": tuned_files.export, "import": tuned_files.take, "measurements": write_measurements}
     return action[args.command](Path(args.file))
 
 
@@ -58,8 +63,8 @@ def argument_parser() -> argparse.ArgumentParser:
         prog="irc-tune",
         description="Searches for the config of each kernel of a program with which it is fastest, and keeps what it "
         "finds: every later compilation takes it. Ctrl-C ends the search with the best so far. `irc-tune show` prints "
-        "what is kept, `irc-tune export FILE` and `irc-tune import FILE` ship it, `irc-tune dataset FILE` writes all "
-        "measurements.",
+        "what is kept, `irc-tune export FILE` and `irc-tune import FILE` ship it, `irc-tune measurements FILE` writes "
+        "all that was measured, `irc-tune dataset FILE` measures configs of many programs.",
         allow_abbrev=False,
     )
     add_variant(parser)

@@ -1,4 +1,4 @@
-"""Tuned configs as files: a readable one to ship with a project, and measurements as rows."""
+"""Tuned configs as a readable file to ship with a project."""
 
 from __future__ import annotations
 
@@ -83,18 +83,3 @@ def _read(path: Path, number: int, entry: Any) -> TunedConfig:
     except ParseError as error:
         raise IrcError(f"{where}: no #kernel.config: {str(error).splitlines()[-1].strip()}") from error
     return TunedConfig(**entry)
-
-
-def write_dataset(path: Path) -> int:
-    """Writes all measurements, a JSON object in each line: the kernel's text, its shapes and chip, the config, what
-    became of it, its seconds, and those of the cost model."""
-    rows = tuned.dataset()
-    write_text(path, "".join(json.dumps(_row(each)) + "\n" for each in rows))
-    print(f"{len(rows)} rows of {len({(row.kernel, row.shapes) for row in rows})} kernels in {path}")
-    return 0
-
-
-def _row(row: tuned.DatasetRow) -> dict[str, Any]:
-    values = asdict(row)
-    measured = values.pop("measurement")
-    return {**values, **measured}
