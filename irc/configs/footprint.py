@@ -108,6 +108,12 @@ def seconds_of(taken: Footprint, work: Work, machine: Target, *, is_persistent: 
     return work.launches * machine.launch_time + turns + max(memory, cache, work.flops / work.rate) / full
 
 
+def parts_of(taken: Footprint, work: Work, machine: Target) -> dict[str, float]:
+    """What seconds are made of: the footprint, blocks that share an SM, rounds of them, and the work."""
+    of_sm = {"resident": taken.resident(machine), "rounds": taken.rounds(machine)}
+    return {**asdict(taken), **of_sm, "flops": work.flops, "rate": work.rate, "bytes": work.moved}
+
+
 def host_seconds(tiles: int, held: int, read: int, work: Work, machine: Target) -> float:
     """Of a call on a CPU, where a tile that does not stay in the second level of cache is slower, and tiles fill the
     cores. held: bytes of a tile. read: bytes that all tiles take from the caches."""
@@ -210,12 +216,8 @@ class Estimator:
         )
 
     def parts(self, config: ConfigAttr) -> dict[str, float]:
-        """What the seconds are made of: the footprint, blocks that share an SM, rounds of them, and the work. For a
-        GPU."""
-        taken, work = self.footprint(config), self._work(config)
-        machine = self._machine
-        of_sm = {"resident": taken.resident(machine), "rounds": taken.rounds(machine)}
-        return {**asdict(taken), **of_sm, "flops": work.flops, "rate": work.rate, "bytes": work.moved}
+        """What the seconds are made of, on a GPU."""
+        return parts_of(self.footprint(config), self._work(config), self._machine)
 
     def _work(self, config: ConfigAttr) -> Work:
         return Work(self._cost.flops, self._rate(config), self._moved, 2 if (config.split or 1) > 1 else 1)

@@ -10,10 +10,14 @@ from math import inf
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from irc.analysis.reduction_problem import reduction_of
 from irc.configs.candidates import candidates, legal_config
 from irc.configs.check import check_config
+from irc.configs.features import Featurizer
 from irc.configs.footprint import Estimator
+from irc.configs.learned import learned_model
 from irc.configs.wgmma_cycles import GROUPS
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.targets import Target
@@ -74,6 +78,10 @@ class ConfigSpace(ABC):
     @abstractmethod
     def estimate(self, config: ConfigAttr) -> float:
         """Seconds by a cost model."""
+
+    def parts(self, config: ConfigAttr) -> dict[str, float]:
+        """What the estimate is made of, where that is known."""
+        return {}
 
     def neighbors(self, config: ConfigAttr) -> list[ConfigAttr]:
         """The legal configs that are one step away on one axis, those that should be fastest first."""
@@ -156,7 +164,6 @@ class KernelSpace(ConfigSpace):
         return self._estimates[config]
 
     def parts(self, config: ConfigAttr) -> dict[str, float]:
-        """What the estimate is made of."""
         return self._estimator.parts(config)
 
     def settled(self, config: ConfigAttr) -> ConfigAttr | None:
@@ -199,6 +206,19 @@ class KernelSpace(ConfigSpace):
         reduction = reduction_of(self._kernel)
         extent = max(1, reduction.extent // reduction.together)
         return extent if self._machine.exact_tiles else power_of_two(extent)
+
+    def ranked(self, configs: Sequence[ConfigAttr]) -> list[ConfigAttr]:
+        """By the learned model of the chip, where there is one for kernels of this kind."""
+        model = learned_model(self._machine.name)
+        share = None if model is None else model.shares.get(self._kernel.kind.value)
+        if model is None or share is None or not configs:
+            return super().ranked(configs)
+        scores = model.predict(self._featurizer.matrix(configs, model.names), model.names, share)
+        return [configs[number] for number in np.argsort(scores, kind="stable")]
+
+    @cached_property
+    def _featurizer(self) -> Featurizer:
+        return Featurizer(self._kernel, self._machine, self.seeds[0])
 
     def axes(self, config: ConfigAttr) -> Axes:
         found = self._tiles(config)
