@@ -120,6 +120,21 @@ def test_plans_are_of_legal_configs(text: str, kind: str) -> None:
         assert {"tiles", "registers", "shared", "resident", "flops", "bytes"} <= set(candidate.parts)
 
 
+def test_kernels_in_python_are_planned_as_calls() -> None:
+    """Of each there is a call. The kernel's own tile program is what rows have."""
+    calls = [each for each in sources([], ["kernels/*"], 0) if each.file is not None]
+    assert {each.text.partition("(")[0] for each in calls} >= {"matmul", "softmax", "attention", "embedding"}
+    (call,) = [each for each in calls if each.text == "column_sums(bf16[32768, 1024])"]
+    (plan,) = plans(PlanJob(call, CHIP, 6, 0))
+    assert (plan.kind, plan.chip) == ("language", CHIP)
+    assert "tile.program" in plan.key.text
+    assert "32768x1024" in plan.key.shapes
+    assert len({each.config for each in plan.candidates}) == 7
+    for each in plan.candidates:
+        assert each.parts["tiles"] * (parse_config(each.config).tile or {})["n"] == 1024
+        assert each.config in each.job.text
+
+
 def test_candidates_are_compiled_with_what_they_use() -> None:
     (plan,) = plans(PlanJob(Source("f", MAP), CHIP, 0, 0))
     built: Any = DatasetCompiler().compile(plan.candidates[0].job)
@@ -132,8 +147,8 @@ def test_programs_are_of_all_kinds_from_the_first() -> None:
     found = sources([], [], 0)
     suites = {name for name in known_suites() if any(each.name.startswith(f"{name}/") for each in found)}
     assert suites >= {"gemm", "memory", "attention", "convolution", "random"}
-    first = {each.name.partition("/")[0] for each in found[: len(suites) + 2]}
-    assert first == {*suites, "random-0", "examples"}
+    first = {each.name.partition("/")[0] for each in found[: len(suites) + 3]}
+    assert first == {*suites, "random-0", "examples", "kernels"}
     assert len({each.name for each in found}) == len(found)
     assert {each.name.partition("/")[0] for each in sources([], ["gemm/*", "examples/soft*"], 0)} == {
         "gemm",

@@ -26,6 +26,7 @@ from irc_frontend.tile_indices import open_trace
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from irc.tuning.session import Subject
     from irc_frontend.kernels.gradients import Recorded
     from irc_frontend.kernels.recording import Recorder
 
@@ -166,6 +167,11 @@ class Kernel:
 
         found, _ = self.recorded(args, options)
         return build_module(sorted_nodes([*found.inputs, *found.roots]), found.roots, found.inputs)
+
+    def subject(self, *args: Any, **options: Any) -> Subject:
+        """What a tuner is given for a call."""
+        leaves = tree_leaves((args, options))
+        return self._recorder.subject(args, options, leaves, [node_of(leaf) for leaf in leaves if is_array(leaf)])
 
     def nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
         """The tree of results, and the nodes of the Tensors in it."""

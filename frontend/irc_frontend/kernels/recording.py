@@ -7,15 +7,21 @@ from types import FunctionType
 from typing import Any
 
 from irc.dialects.kernel import ConfigAttr
+from irc.ir.printer import print_ir
+from irc.ir.targets import target
+from irc.support.tuned import KernelKey
+from irc.tuning.session import Subject
 from irc_frontend.graph import ARGUMENT, EMPTY, Node, fail, sorted_nodes
 from irc_frontend.jit import is_array
 from irc_frontend.kernels.configs import fastest, said_at
+from irc_frontend.kernels.facts import Facts
 from irc_frontend.kernels.gradients import Recorded
 from irc_frontend.kernels.loops import Hooks, Recording, recorded
 from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
-from irc_frontend.kernels.tuning import tuned_call
+from irc_frontend.kernels.space import NestSpace
+from irc_frontend.kernels.tuning import Traced, chip, module_of, subject_of, tuned_call
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.structure import as_it_lies, permute
 from irc_frontend.tensor import Tensor
@@ -33,6 +39,26 @@ class Recorder:
     def record(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Recorded:
         """Traces the function twice: to see what its loops do, and with the sizes that were chosen for that; with those
         of each config where there are several."""
+        facts, traced = self._probed(args, options, leaves, nodes)
+        configs = [config_of(each) for each in self._configs.given]
+        with said_at(self._configs.place):
+            for config in configs:
+                check(config, facts)
+        if len(configs) == 1:
+            return tuned_call(self.name, configs[0], facts, traced, self._configs.autotune)
+        return fastest(self.name, configs, traced)
+
+    def subject(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Subject:
+        """What a tuner is given for the call, around the first config."""
+        facts, traced = self._probed(args, options, leaves, nodes)
+        given = config_of(self._configs.given[0])
+        key = KernelKey.of(print_ir(module_of(traced(given))))
+        return subject_of(self.name, key, NestSpace(facts, given, target(chip())), traced)
+
+    def _probed(
+        self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]
+    ) -> tuple[Sequence[Facts], Traced]:
+        """What the loops do, and the call with a config."""
         probe = Recording(self.name)
         self._run(probe, args, options, leaves, nodes)
         if not all(map(reads_turned, probe.facts)):
@@ -45,13 +71,7 @@ class Recorder:
             recording = Recording(self.name, choices, probe.launches, probe.reads_through)
             return self._run(recording, args, options, leaves, nodes)
 
-        configs = [config_of(each) for each in self._configs.given]
-        with said_at(self._configs.place):
-            for config in configs:
-                check(config, probe.facts)
-        if len(configs) == 1:
-            return tuned_call(self.name, configs[0], probe.facts, traced, self._configs.autotune)
-        return fastest(self.name, configs, traced)
+        return probe.facts, traced
 
     def _run(
         self, recording: Recording, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]

@@ -8,7 +8,7 @@ from math import inf, prod
 from typing import Any
 
 from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, REDUCTION_BYTES, launched_registers
-from irc.configs.footprint import THREAD_BYTES, Footprint, Work, host_seconds, seconds_of
+from irc.configs.footprint import THREAD_BYTES, Footprint, Work, host_seconds, parts_of, seconds_of
 from irc.configs.space import SEEDS, TILE, Axes, ConfigSpace, ladder
 from irc.dialects.kernel import ConfigAttr, ConfigFields, TileSizes
 from irc.dialects.kernel.config import checks
@@ -90,21 +90,34 @@ class NestSpace(ConfigSpace):
             self._estimates[config] = sum(self._seconds(facts, config) for facts in self._nests)
         return self._estimates[config]
 
+    def parts(self, config: ConfigAttr) -> dict[str, float]:
+        """Of the nest that takes longest."""
+        longest = max(self._nests, key=lambda facts: self._seconds(facts, config))
+        taken, work, _ = self._taken(longest, config)
+        return parts_of(taken, work, self._machine)
+
     def _seconds(self, facts: Facts, config: ConfigAttr) -> float:
-        choice = choose(facts, config)
-        chosen, sizes = config if choice.config is None else choice.config, choice.sizes
+        sizes = choose(facts, config).sizes
         if max((elements_of(access, sizes) for access in facts.accesses), default=1) > HELD:
             return inf
+        taken, work, is_persistent = self._taken(facts, config)
+        if self._machine.exact_tiles:
+            loaded = sum(_bytes(access, sizes) for access in facts.accesses)
+            return host_seconds(taken.tiles, loaded, taken.moved, work, self._machine)
+        return seconds_of(taken, work, self._machine, is_persistent=is_persistent)
+
+    def _taken(self, facts: Facts, config: ConfigAttr) -> tuple[Footprint, Work, bool]:
+        """What a nest takes, what it does, and whether its blocks stay for several tiles."""
+        choice = choose(facts, config)
+        chosen, sizes = config if choice.config is None else choice.config, choice.sizes
         loaded = sum(_bytes(access, sizes) for access in facts.accesses)
         steps = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.inner)
         tiles = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
         arrays = {access.array: _nbytes(access) for access in facts.accesses}
         flops = sum(2 * prod(product.shape) for product in facts.products)
         work = Work(flops, self._rate(facts, chosen), sum(arrays.values()))
-        if self._machine.exact_tiles:
-            return host_seconds(tiles, loaded, tiles * steps * loaded, work, self._machine)
         taken = self._footprint(facts, chosen, sizes, tiles, loaded, steps)
-        return seconds_of(taken, work, self._machine, is_persistent=chosen.schedule == "persistent")
+        return taken, work, chosen.schedule == "persistent"
 
     def _rate(self, facts: Facts, config: ConfigAttr) -> float:
         flops = self._machine.flops

@@ -75,15 +75,20 @@ def search_configs(
     """The outcome of a search on a target, whose log is on standard error. IrcError where the first config of the space
     cannot be timed."""
     at_work = tuner(where, settings, say)
+    try:
+        return at_work.tune(subject_of(name, key, space, traced))
+    finally:
+        at_work.close()
+
+
+def subject_of(name: str, key: KernelKey, space: ConfigSpace, traced: Traced) -> Subject:
+    """What the tuner is given for a call."""
     options = Options(chip())
 
     def job(config: ConfigAttr) -> Job:
         return Job(print_ir(module_of(traced(config))), options)
 
-    try:
-        return at_work.tune(Subject(name, key, chip(), space, job))
-    finally:
-        at_work.close()
+    return Subject(name, key, chip(), space, job)
 
 
 def module_of(recorded: Recorded) -> ModuleOp:

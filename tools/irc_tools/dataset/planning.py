@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from random import Random
 
+import numpy as np
+
+import irc_frontend
 from irc.configs.alone import config_text
-from irc.configs.space import KernelSpace
+from irc.configs.space import ConfigSpace
 from irc.dialects.kernel import ConfigAttr
 from irc.driver.compiler import Options
 from irc.driver.measuring import CompiledJob, CudaCompiler, Job
 from irc.driver.program import isolate, parse
 from irc.driver.tuning import subject_of, tunable_kernels
 from irc.ir.targets import set_target, target
-from irc.runtime.artifact import Artifact
+from irc.runtime.artifact import DTYPES, Artifact
 from irc.support.tuned import KernelKey
 from irc.tuning.search import RankedSearch
+from irc.tuning.session import Subject
 from irc_tools.dataset.sources import Source
 
 FIRST, NEARBY = 0.25, 0.4
 """Of the configs: those that the formula puts first, and others of the heuristic's candidates and their neighbors. The
 rest is drawn."""
+
+LANGUAGE = "language"
+"""The kind of kernels in Python."""
+
+_ARRAY = re.compile(r"(\w+)\[([\d, ]+)\]")
 
 ATTEMPTS = 4
 """Draws for each config that is wanted."""
@@ -92,25 +104,41 @@ def resources_of(artifact: Artifact) -> dict[str, int]:
 
 
 def plans(job: PlanJob) -> list[Plan]:
-    """Of each kernel of a program that irc fuses. IrcError where that is not lowered."""
+    """Of each kernel of a program that irc fuses, or of the call of a kernel. IrcError where that is not lowered."""
     source, machine = job.source, target(job.arch)
+    if source.file is not None:
+        with irc_frontend.target("cuda"):
+            return [_plan(job, LANGUAGE, _subject_of_call(source.file, source.text))]
     options = replace(Options(job.arch), any_order=source.any_order)
     module = isolate(parse(source.text, source.name, dims=dict(source.dims)))
     set_target(module, job.arch)
-    found: list[Plan] = []
-    for tunable in tunable_kernels(module, options):
-        subject = subject_of(tunable, machine, options)
-        space = subject.space
-        assert isinstance(space, KernelSpace)
-        candidates = tuple(
-            Candidate(config_text(config), space.estimate(config), space.parts(config), subject.job(config))
-            for config in chosen(space, job.count, job.seed)
-        )
-        found.append(Plan(source.name, tunable.kernel.kind.value, subject.key, subject.chip, candidates))
-    return found
+    return [
+        _plan(job, tunable.kernel.kind.value, subject_of(tunable, machine, options))
+        for tunable in tunable_kernels(module, options)
+    ]
 
 
-def chosen(space: KernelSpace, count: int, seed: int) -> list[ConfigAttr]:
+def _plan(job: PlanJob, kind: str, subject: Subject) -> Plan:
+    space = subject.space
+    candidates = tuple(
+        Candidate(config_text(config), space.estimate(config), space.parts(config), subject.job(config))
+        for config in chosen(space, job.count, job.seed)
+    )
+    return Plan(job.source.name, kind, subject.key, subject.chip, candidates)
+
+
+def _subject_of_call(file: Path, call: str) -> Subject:
+    """Of `name(element[extents], ...)`, a call of a kernel in a file of Python."""
+    spec = spec_from_file_location(f"dataset_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(module := module_from_spec(spec))
+    name, _, arguments = call.partition("(")
+    shapes = [(element, [int(n) for n in extents.split(",")]) for element, extents in _ARRAY.findall(arguments)]
+    return getattr(module, name).subject(*(np.zeros(shape, DTYPES[element]) for element, shape in shapes))
+
+
+def chosen(space: ConfigSpace, count: int, seed: int) -> list[ConfigAttr]:
     """The heuristic's config, and up to so many others: of the beginning of what a tuner tries, from all of that, and
     from the whole space."""
     random, order = Random(seed), RankedSearch(space, seed).order
