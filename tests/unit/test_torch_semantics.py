@@ -20,6 +20,7 @@ from irc_frontend.evaluation import current_autotune
 from irc_frontend.torch import backend, explain, program
 from irc_frontend.torch.backend import MAX_SHAPES, ManyShapes
 from irc_frontend.torch.graphs import Compiled, NotCompiled, watching
+from irc_frontend.torch.rules import value_of
 
 pytestmark = [
     pytest.mark.filterwarnings("error::irc_frontend.torch.graphs.NotCompiled"),
@@ -179,6 +180,34 @@ def test_labels_that_are_ignored_may_be_out_of_range() -> None:
     loss = nn.functional.cross_entropy
     found, wanted = (torch.autograd.grad(f(x, labels), x) for f in (compiled(loss), loss))
     torch.testing.assert_close(found, wanted)
+
+
+def test_a_loss_keeps_the_scores_of_classes_as_they_are(seen: list[Compiled]) -> None:
+    """And two numbers a row; neither them nor what log_softmax gives in f32."""
+    head, x, labels = nn.Linear(16, 40), torch.randn(24, 16), torch.randint(0, 40, (24,))
+
+    def step(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            scores = head(x)
+        return nn.functional.cross_entropy(scores.float(), labels)
+
+    losses = [f(x, labels) for f in (compiled(step), step)]
+    gradients = [torch.autograd.grad(loss, list(head.parameters())) for loss in losses]
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=2e-2, atol=1e-4)
+    kept = [value_of(node) for level in seen[0].division.subgraphs for each in level for node in each.results]
+    assert [x.dtype for x in kept if x.shape == (24, 40)] == [torch.bfloat16]
+    assert [x.dtype for x in kept if x.numel() == 24 and x.is_floating_point()] == [torch.float32] * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(("shape", "dim"), [((), 0), ((0, 4), 1), ((4, 0), 0), ((3, 5), 0), ((2, 3, 4), -2)])
+def test_log_softmax(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> None:
+    x = 90 * torch.randn(shape).to(dtype)
+    wanted = torch.log_softmax(x, dim)
+    torch.testing.assert_close(
+        compiled(torch.log_softmax)(x, dim), wanted, rtol=1e-2 if dtype.itemsize == 2 else 1e-5, atol=1e-4
+    )
 
 
 def test_autocast() -> None:

@@ -19,11 +19,6 @@ def _softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
     return ir.softmax(wide(x) if half_to_float else x, dim) if x.ndim else ir.ones_like(x)
 
 
-@rule(aten._log_softmax.default, aten.log_softmax.int)
-def _log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
-    return ir.log_softmax(wide(x) if half_to_float else x, dim) if x.ndim else ir.zeros_like(x)
-
-
 @rule(aten.native_layer_norm.default)
 def _layer_norm(
     x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
