@@ -10,7 +10,8 @@ Canonical forms:
 - a cast to a narrower type comes before a reshape that it alone uses, next to what computes the value;
 - so does elementwise work on reshapes of one shape that it alone uses, next to what computes the values;
 - axes are split before they are permuted, and merged after they are where a result or a convolution asks for the order:
-  what lies between has all axes, and `cancel-permutes` finds its order.
+  what lies between has all axes, and `cancel-permutes` finds its order;
+- neighbors in memory are merged before they are permuted for a product, which reads a transposed operand as it lies.
 
 Other reshapes stay where they are: of an argument, one is a view and costs nothing.
 """
@@ -154,6 +155,25 @@ def split_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     return at.value(nd.PermuteOp(at.value(nd.ReshapeOp(permute.x, extents)), places))
 
 
+def merge_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
+    """A reshape for products that merges axes of a permute: they are merged first, where they are neighbors in
+    memory."""
+    permute = defined_by(op.x, nd.PermuteOp)
+    if permute is None or isinstance(permute.x.owner, nd.PermuteOp):
+        return None
+    if not all(isinstance(use.operation, nd.MatmulOp) for use in op.result.uses):
+        return None
+    order, groups = ints(permute.permutation), _factors(shape_of(op.x), shape_of(op.result))
+    if not groups or any(len(new) != 1 for _, new in groups):
+        return None
+    places = [[order[axis] for axis in group] for group, _ in groups]
+    if any(place != list(range(place[0], place[0] + len(place))) for place in places):
+        return None
+    inside = sorted(range(len(places)), key=places.__getitem__)  # the axis of the result of each in memory
+    merged = at.value(nd.ReshapeOp(permute.x, [shape_of(op.result)[axis] for axis in inside]))
+    return at.value(nd.PermuteOp(merged, sorted(range(len(inside)), key=inside.__getitem__)))
+
+
 def merge_after_permute(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     """A permute of a reshape that merges axes: they are permuted first, where that gives the order that a result or a
     convolution has, or where they are permuted already."""
@@ -178,7 +198,7 @@ RESHAPES: Table = merged(
     for_each(REDUCTIONS, reduce_of_reshape, reduce_before_reshape),
     {
         nd.CastOp: [narrowing_cast_of_reshape],
-        nd.ReshapeOp: [split_before_permute],
+        nd.ReshapeOp: [split_before_permute, merge_before_permute],
         nd.PermuteOp: [merge_after_permute],
     },
 )

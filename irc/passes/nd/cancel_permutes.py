@@ -17,7 +17,9 @@ counted exactly for that choice: a kernel that has one array in another order th
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
 gathers and scans are no part of a region. A product reads its operands in any order of axes that leaves the last one in
-its place: it does not ask for one. What a convolution made it reads as well with the contracted axis last.
+its place: it does not ask for one. What a convolution made it reads as well with the contracted axis last. What a
+product makes it stores in any such order, so that a permute of it costs nothing, nor does one of 16 bits for products
+that makes the first axes the last ones: they read a transposed operand as it lies.
 """
 
 from __future__ import annotations
@@ -37,10 +39,13 @@ from irc.analysis.min_cut import Network
 from irc.canonicalization.axis_orders import Order, composed, inverse, main_arrays, op_in_order, permuted, small_array
 from irc.canonicalization.convolution import with_result
 from irc.canonicalization.shapes import moves_only_ones
+from irc.canonicalization.simplify import splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.declared import declared_element
+from irc.dialects.nd.elementwise import Elementwise
+from irc.dialects.nd.shape import kept_axes
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
@@ -94,10 +99,25 @@ def _bytes_of(value: SSAValue) -> int:
 
 
 def _price(value: SSAValue, order: Order, made: Order | None = None) -> int:
-    """The bytes of a permute of the array, which is there in the order `made`; nothing where it is a reshape."""
+    """The bytes of a permute of the array, which is there in the order `made`; nothing where it is a reshape, or a
+    product stores it so."""
     shape = shape_of(value)
     current = shape if made is None else [shape[axis] for axis in made]
-    return 0 if moves_only_ones(current, order) else _bytes_of(value)
+    if moves_only_ones(current, order) or (made in (None, tuple(range(len(shape)))) and _is_stored_in(value, order)):
+        return 0
+    return _bytes_of(value)
+
+
+def _is_stored_in(value: SSAValue, order: Order) -> bool:
+    """Whether a product makes the array, and can store it in this order as well."""
+    if order[-1] != len(order) - 1:
+        return False
+    while isinstance(owner := value.owner, Elementwise | nd.ReshapeOp) and value.has_one_use():
+        arrays = [each for each in owner.operands if splat_of(each) is None]
+        if len(arrays) != 1 or kept_axes(shape_of(arrays[0]), shape_of(value)) is None:
+            return False
+        (value,) = arrays
+    return isinstance(value.owner, nd.MatmulOp)
 
 
 def _regions(block: Block) -> list[_Region]:
@@ -220,9 +240,12 @@ class _Region:
         """The bytes that permutes of the region's arrays and of small ones move; how many the former are, and how many
         convolutions make arrays with something else than channels last."""
         needs: dict[SSAValue, set[Order]] = defaultdict(set)
+        for_products: dict[SSAValue, set[Order]] = defaultdict(set)
         for array in self.arrays:
             base, at = _base(array)
             needs[base] |= {composed(at, need) for need in self._needs(array, order, chosen)}
+            factors = [op for op in _permutes(array) if _is_factor(op)]
+            for_products[base] |= {composed(at, tuple(ints(op.permutation))) for op in factors}
         total = count = unlike = 0
         for base, orders in needs.items():
             plain = tuple(range(rank_of(base)))
@@ -232,7 +255,11 @@ class _Region:
             prices = min(
                 (
                     (
-                        [_price(base, composed(inverse(m), need), m) for need in orders],
+                        [
+                            0 if need in for_products[base] and _is_turn(moved) else _price(base, moved, m)
+                            for need in orders
+                            for moved in [composed(inverse(m), need)]
+                        ],
                         _channels_of(base) not in (None, m[-1]),
                     )
                     for m in made
@@ -290,6 +317,18 @@ def _takes(op: Operation, order: Order) -> bool:
     if isinstance(op, nd.ReshapeOp) and _splits(shape_of(op.x), shape_of(op.result)):
         return order[-1] == len(order) - 1 and all(isinstance(use.operation, nd.MatmulOp) for use in op.result.uses)
     return isinstance(op, nd.MatmulOp) and order[-1] == len(order) - 1
+
+
+def _is_factor(op: nd.PermuteOp) -> bool:
+    """Whether products of 16 bits alone read what the permute makes, also with neighboring axes as one."""
+    users = [use.operation for use in op.result.uses]
+    users += [use.operation for user in users if isinstance(user, nd.ReshapeOp) for use in user.result.uses]
+    return element_of(op.result).size == 2 and all(isinstance(user, nd.MatmulOp | nd.ReshapeOp) for user in users)
+
+
+def _is_turn(order: Order) -> bool:
+    """Whether the first axes become the last ones, and nothing else moves."""
+    return order == (*range(order[0], len(order)), *range(order[0]))
 
 
 def _splits(shape: Sequence[int], result: Sequence[int]) -> bool:

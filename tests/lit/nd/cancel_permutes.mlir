@@ -241,3 +241,55 @@ func.func @first(%x: tensor<2x4x8x8xf32>, %k: tensor<16x4x3x3xf32>) -> tensor<2x
   %1 = nd.relu %0 : tensor<2x16x8x8xf32>
   func.return %1 : tensor<2x16x8x8xf32>
 }
+
+// The gradients of queries, keys and values beside each other, as the product that made these has them: products store
+// what they make in that order, and the gradient of the weights reads it transposed.
+// CHECK-LABEL: func.func @gradients
+// CHECK:         %[[C:.*]] = nd.concat %{{.*}}, %{{.*}} {axis = 2} : tensor<2x16x1x4x8xbf16> -> tensor<2x16x2x4x8xbf16>
+// CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[C]] : tensor<2x16x2x4x8xbf16> -> tensor<32x64xbf16>
+// CHECK-NEXT:    nd.matmul %[[R]], %x {lhs_contract = [0], rhs_contract = [0]} : (tensor<32x64xbf16>, tensor<32x24xbf16>) -> tensor<64x24xbf16>
+// CHECK-NEXT:    func.return %[[C]]
+func.func @gradients(%p: tensor<2x4x16x16xbf16>, %k: tensor<2x4x16x8xbf16>, %q: tensor<2x4x16x8xbf16>, %x: tensor<32x24xbf16>)
+    -> (tensor<2x16x2x4x8xbf16>, tensor<64x24xbf16>) {
+  %0 = nd.matmul %p, %k {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x4x16x16xbf16>, tensor<2x4x16x8xbf16>) -> tensor<2x4x16x8xbf16>
+  %1 = nd.matmul %p, %q {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [2], rhs_contract = [2]} : (tensor<2x4x16x16xbf16>, tensor<2x4x16x8xbf16>) -> tensor<2x4x16x8xbf16>
+  %2 = nd.reshape %0 : tensor<2x4x16x8xbf16> -> tensor<1x2x4x16x8xbf16>
+  %3 = nd.reshape %1 : tensor<2x4x16x8xbf16> -> tensor<1x2x4x16x8xbf16>
+  %4 = nd.concat %2, %3 {axis = 0} : tensor<1x2x4x16x8xbf16> -> tensor<2x2x4x16x8xbf16>
+  %5 = nd.permute %4 {permutation = [1, 3, 0, 2, 4]} : tensor<2x2x4x16x8xbf16> -> tensor<2x16x2x4x8xbf16>
+  %6 = nd.permute %4 {permutation = [0, 2, 4, 1, 3]} : tensor<2x2x4x16x8xbf16> -> tensor<2x4x8x2x16xbf16>
+  %7 = nd.reshape %6 : tensor<2x4x8x2x16xbf16> -> tensor<64x32xbf16>
+  %8 = nd.matmul %7, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x24xbf16>) -> tensor<64x24xbf16>
+  func.return %5, %8 : tensor<2x16x2x4x8xbf16>, tensor<64x24xbf16>
+}
+
+// Nothing is saved where no product makes them, and where products of f32 read no transposed operand.
+// CHECK-LABEL: func.func @made
+// CHECK:         nd.concat {{.*}} {axis = 0}
+// CHECK-NEXT:    nd.permute
+// CHECK-LABEL: func.func @wide
+// CHECK:         nd.concat {{.*}} {axis = 0}
+// CHECK-NEXT:    nd.permute
+func.func @made(%a: tensor<1x2x4x16x8xbf16>, %b: tensor<1x2x4x16x8xbf16>, %x: tensor<32x24xbf16>)
+    -> (tensor<32x64xbf16>, tensor<64x24xbf16>) {
+  %0 = nd.concat %a, %b {axis = 0} : tensor<1x2x4x16x8xbf16> -> tensor<2x2x4x16x8xbf16>
+  %1 = nd.permute %0 {permutation = [1, 3, 0, 2, 4]} : tensor<2x2x4x16x8xbf16> -> tensor<2x16x2x4x8xbf16>
+  %2 = nd.reshape %1 : tensor<2x16x2x4x8xbf16> -> tensor<32x64xbf16>
+  %3 = nd.permute %2 {permutation = [1, 0]} : tensor<32x64xbf16> -> tensor<64x32xbf16>
+  %4 = nd.matmul %3, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xbf16>, tensor<32x24xbf16>) -> tensor<64x24xbf16>
+  func.return %2, %4 : tensor<32x64xbf16>, tensor<64x24xbf16>
+}
+
+func.func @wide(%p: tensor<2x4x16x16xf32>, %k: tensor<2x4x16x8xf32>, %x: tensor<32x24xf32>)
+    -> (tensor<2x16x2x4x8xf32>, tensor<64x24xf32>) {
+  %0 = nd.matmul %p, %k {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [3], rhs_contract = [2]} : (tensor<2x4x16x16xf32>, tensor<2x4x16x8xf32>) -> tensor<2x4x16x8xf32>
+  %1 = nd.matmul %p, %k {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [2], rhs_contract = [2]} : (tensor<2x4x16x16xf32>, tensor<2x4x16x8xf32>) -> tensor<2x4x16x8xf32>
+  %2 = nd.reshape %0 : tensor<2x4x16x8xf32> -> tensor<1x2x4x16x8xf32>
+  %3 = nd.reshape %1 : tensor<2x4x16x8xf32> -> tensor<1x2x4x16x8xf32>
+  %4 = nd.concat %2, %3 {axis = 0} : tensor<1x2x4x16x8xf32> -> tensor<2x2x4x16x8xf32>
+  %5 = nd.permute %4 {permutation = [1, 3, 0, 2, 4]} : tensor<2x2x4x16x8xf32> -> tensor<2x16x2x4x8xf32>
+  %6 = nd.permute %4 {permutation = [0, 2, 4, 1, 3]} : tensor<2x2x4x16x8xf32> -> tensor<2x4x8x2x16xf32>
+  %7 = nd.reshape %6 : tensor<2x4x8x2x16xf32> -> tensor<64x32xf32>
+  %8 = nd.matmul %7, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xf32>, tensor<32x24xf32>) -> tensor<64x24xf32>
+  func.return %5, %8 : tensor<2x16x2x4x8xf32>, tensor<64x24xf32>
+}

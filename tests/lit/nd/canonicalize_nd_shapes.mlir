@@ -157,6 +157,21 @@ func.func @sum_of_ones(%x: tensor<4x1xbf16>) -> tensor<4xf32> {
   func.return %s : tensor<4xf32>
 }
 
+// For a product, neighbors in memory are merged before they are permuted; others are not neighbors.
+// CHECK-LABEL: func.func @merge_first
+// CHECK-NEXT:    %[[Q:.*]] = nd.permute %y {permutation = [1, 0, 2]} : tensor<3x5x4xbf16> -> tensor<5x3x4xbf16>
+// CHECK-NEXT:    %[[M:.*]] = nd.reshape %x : tensor<3x5x2x6xbf16> -> tensor<15x12xbf16>
+// CHECK-NEXT:    %[[N:.*]] = nd.reshape %[[Q]] : tensor<5x3x4xbf16> -> tensor<15x4xbf16>
+// CHECK-NEXT:    nd.matmul %[[M]], %[[N]] {lhs_contract = [0], rhs_contract = [0]} : (tensor<15x12xbf16>, tensor<15x4xbf16>) -> tensor<12x4xbf16>
+func.func @merge_first(%x: tensor<3x5x2x6xbf16>, %y: tensor<3x5x4xbf16>) -> tensor<12x4xbf16> {
+  %p = nd.permute %x {permutation = [2, 3, 0, 1]} : tensor<3x5x2x6xbf16> -> tensor<2x6x3x5xbf16>
+  %q = nd.permute %y {permutation = [1, 0, 2]} : tensor<3x5x4xbf16> -> tensor<5x3x4xbf16>
+  %m = nd.reshape %p : tensor<2x6x3x5xbf16> -> tensor<12x15xbf16>
+  %n = nd.reshape %q : tensor<5x3x4xbf16> -> tensor<15x4xbf16>
+  %r = nd.matmul %m, %n {lhs_contract = [1], rhs_contract = [0]} : (tensor<12x15xbf16>, tensor<15x4xbf16>) -> tensor<12x4xbf16>
+  func.return %r : tensor<12x4xbf16>
+}
+
 // Axes are split before they are permuted; what merges axes is left alone.
 // CHECK-LABEL: func.func @split_first
 // CHECK-NEXT:    %[[T:.*]] = nd.permute %x {permutation = [0, 2, 1]}
