@@ -69,6 +69,8 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
             cluster,
             lambda j: _accept_elementwise(graph, j, cluster) or (not scans and _accept_pick(graph, j, cluster)),
         )
+        if not scans:
+            _absorb_joined(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
 
@@ -159,6 +161,17 @@ def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]
         if read.isdisjoint(_arrays_ahead(graph, i, cluster)) or not _is_independent(graph, i, cluster):
             continue
         if graph.absorb(cluster, i):
+            _label(graph, i, cluster)
+
+
+def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
+    """Of the reductions that are alike, those whose results the cluster alone reads, on rows: nothing stores them, as
+    of the two products of a gated layer with one row."""
+    for i in reductions:
+        joined = [graph.cluster_of[edge.user] is cluster and not edge.path for edge in graph.users[i]]
+        if not graph.is_free(i) or i in graph.escaping or not joined or not all(joined):
+            continue
+        if _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
             _label(graph, i, cluster)
 
 

@@ -16,6 +16,8 @@ from irc.analysis.code_size import LITTLE_WORK, MAX_WORK, Unrolled
 from irc.analysis.reduction_problem import reduction_of
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp, TileSizes
+from irc.driver.lowering import lower
+from irc.driver.program import parse
 from irc.fusion import recomputation
 from irc.fusion import reductions as fuse_reductions
 from irc.interpreters.kernel import evaluate
@@ -208,3 +210,19 @@ def test_a_value_is_computed_at_few_places() -> None:
     FuncOp("f", ([row], [row]), Region(block))
     kernels = fuse_block(block, "f")
     assert [sum(op.name == "nd.pad" for op in kernel.block.ops) for kernel in kernels] == [2, 5]
+
+
+GATED = """
+func layer(x: bf16[1, 512], scale: bf16[512], gate: bf16[1024, 512], up: bf16[1024, 512], down: bf16[512, 1024]) -> bf16[1, 512] {
+    y = rms_norm(x) * scale
+    g = y @ transpose(gate)
+    return x + (silu(g) * (y @ transpose(up))) @ transpose(down)
+}
+"""
+
+
+def test_a_gated_layer_of_one_row_is_three_kernels() -> None:
+    """The norm, both products of the gate, and the last product with what it is added to."""
+    kernels = [op for op in lower(parse(GATED, "gated.irc"), "kernel", arch="sm_90a").walk() if isinstance(op, FusedOp)]
+    sums = [sum(isinstance(op, nd.SumOp) for op in kernel.block.ops) for kernel in kernels]
+    assert sums == [1, 2, 1]

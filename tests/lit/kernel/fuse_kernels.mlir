@@ -95,6 +95,34 @@ func.func @softmax_of_product(%x: tensor<64x32xf32>, %w: tensor<32x512xf32>) -> 
   func.return %7 : tensor<64x512xf32>
 }
 
+// Two reductions of equal shape that read nothing together are one kernel where it alone reads both results, on rows...
+// CHECK-LABEL: func.func @joined
+// CHECK:         kernel.fused @joined_0 reduce
+// CHECK-COUNT-2:   nd.sum
+// CHECK:           // epilogue
+// CHECK:           nd.mul
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @joined(%a: tensor<64x32xf32>, %b: tensor<64x32xf32>) -> tensor<64xf32> {
+  %0 = nd.sum %a {axes = [1]} : tensor<64x32xf32> -> tensor<64xf32>
+  %1 = nd.sum %b {axes = [1]} : tensor<64x32xf32> -> tensor<64xf32>
+  %2 = nd.exp %0 : tensor<64xf32>
+  %3 = nd.exp %1 : tensor<64xf32>
+  %4 = nd.mul %2, %3 : tensor<64xf32>
+  func.return %4 : tensor<64xf32>
+}
+
+// ... and two where one's result is stored anyway.
+// CHECK-LABEL: func.func @joined_and_stored
+// CHECK:         kernel.fused @joined_and_stored_0 reduce
+// CHECK:         kernel.fused @joined_and_stored_1 reduce
+func.func @joined_and_stored(%a: tensor<64x32xf32>, %b: tensor<64x32xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = nd.sum %a {axes = [1]} : tensor<64x32xf32> -> tensor<64xf32>
+  %1 = nd.sum %b {axes = [1]} : tensor<64x32xf32> -> tensor<64xf32>
+  %2 = nd.mul %0, %1 : tensor<64xf32>
+  func.return %1, %2 : tensor<64xf32>, tensor<64xf32>
+}
+
 // Reductions over other axes of the same values are kernels of their own.
 // CHECK-LABEL: func.func @other_axes
 // CHECK:         kernel.fused @other_axes_0 reduce
