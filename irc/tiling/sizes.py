@@ -130,8 +130,10 @@ def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[D
             break
         if dim in sizes or len(sizes) == MAX_TILED:
             continue
-        sizes[dim] = fitting(dim.extent, room, shortest=1)
-        room //= sizes[dim]
+        size = fitting(dim.extent, room, shortest=1)
+        if size > 1:
+            sizes[dim] = size
+            room //= size
     return {d: sizes[d] for d in dims if d in sizes}
 
 
