@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import irc
 from irc.dialects import tile
+from irc.dialects.kernel import Anchor, FusedOp
 from irc.driver.lowering import lower
 from irc.driver.program import parse
 
@@ -204,3 +205,25 @@ def test_rows_that_begin_anywhere_are_loaded_in_whole_words(name: str) -> None:
     module = lower(parse(f"func f({parameters}) -> {result} {{\n  return {body}\n}}\n", "f.irc"), "tile", arch="sm_90a")
     loads = [op for op in module.walk() if isinstance(op, tile.LoadOp)]
     assert any(op.across is not None for op in loads)
+
+
+SIDE_BY_SIDE = """
+func f(p: bf16[2, 2, 64, 64], a: bf16[2, 2, 64, 16], b: bf16[2, 2, 64, 16], x: bf16[128, 32]) -> (bf16[128, 64], bf16[64, 32]) {
+    u = reshape(p @ a, [1, 2, 2, 64, 16])
+    v = reshape(transpose(p) @ b, [1, 2, 2, 64, 16])
+    y = reshape(permute(concat([u, v], axis=0), [1, 3, 0, 2, 4]), [128, 64])
+    return y, transpose(y) @ x
+}
+"""
+
+
+def test_products_side_by_side_in_the_order_of_a_matrix() -> None:
+    """As gradients of queries, keys and values: one kernel puts them into it, the last product reads it transposed."""
+    module = lower(parse(SIDE_BY_SIDE, "f.irc"), "kernel", arch="sm_90a")
+    kinds = [op.kind for op in module.walk() if isinstance(op, FusedOp)]
+    assert kinds == [Anchor.MATMUL, Anchor.MATMUL, Anchor.PERMUTE, Anchor.MATMUL]
+    found, wanted = (irc.compile(SIDE_BY_SIDE, target) for target in ("sim", "interpret"))
+    generator = np.random.default_rng(0)
+    arrays = [generator.integers(-2, 3, spec.shape).astype(spec.dtype) for spec in found.arguments]
+    for one, other in zip(found(*arrays), wanted(*arrays), strict=True):
+        assert np.array_equal(one, other)

@@ -29,6 +29,24 @@ def test_two_products_of_a_row(element: str) -> None:
     np.testing.assert_allclose(a, b, atol=1e-2 * float(np.abs(b).max()))
 
 
+GATED = """
+func gated(x: bf16[1, 512], a: bf16[96, 512], b: bf16[96, 512]) -> bf16[1, 96] {
+    return silu(x @ transpose(a)) * (x @ transpose(b))
+}
+"""
+
+
+def test_both_products_of_a_gate() -> None:
+    """In one kernel."""
+    found, wanted = (irc.compile(GATED, target) for target in ("sim", "interpret"))
+    module = lower(parse(GATED, "gated.irc"), "cuda", arch="sm_90a")
+    assert sum(isinstance(op, KernelOp) for op in module.ops) == 1
+    generator = np.random.default_rng(0)
+    arrays = [generator.normal(size=spec.shape, scale=0.2).astype(spec.dtype) for spec in found.arguments]
+    a, b = (np.asarray(exe(*arrays)).astype(np.float32) for exe in (found, wanted))
+    np.testing.assert_allclose(a, b, atol=1e-2 * float(np.abs(b).max()))
+
+
 def test_weights_are_loaded_before_the_wait() -> None:
     """Of the second kernel: the first may follow what wrote its arguments."""
     module = lower(isolate(parse(PROGRAM.format("bf16"), "two.irc"), None), "all", arch="sm_90a")

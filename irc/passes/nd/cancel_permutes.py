@@ -18,8 +18,8 @@ whichever one it is. So a permute is never moved across an op just because it is
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
 gathers and scans are no part of a region. A product reads its operands in any order of axes that leaves the last one in
 its place: it does not ask for one. What a convolution made it reads as well with the contracted axis last. What a
-product makes it stores in any such order, so that a permute of it costs nothing, nor does one of 16 bits for products
-that makes the first axes the last ones: they read a transposed operand as it lies.
+product makes it stores in any such order, and what joins it with others reads it so: a permute of it costs nothing. Nor
+does one of 16 bits for products that makes the first axes the last ones: they read a transposed operand as it lies.
 """
 
 from __future__ import annotations

@@ -242,8 +242,8 @@ func.func @first(%x: tensor<2x4x8x8xf32>, %k: tensor<16x4x3x3xf32>) -> tensor<2x
   func.return %1 : tensor<2x16x8x8xf32>
 }
 
-// The gradients of queries, keys and values beside each other, as the product that made these has them: products store
-// what they make in that order, and the gradient of the weights reads it transposed.
+// The gradients of queries, keys and values beside each other, as the product that made these has them: each is as cheap
+// in that order, and the gradient of the weights reads it transposed.
 // CHECK-LABEL: func.func @gradients
 // CHECK:         %[[C:.*]] = nd.concat %{{.*}}, %{{.*}} {axis = 2} : tensor<2x16x1x4x8xbf16> -> tensor<2x16x2x4x8xbf16>
 // CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[C]] : tensor<2x16x2x4x8xbf16> -> tensor<32x64xbf16>
