@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from irc.codegen.functions import math_names
@@ -30,10 +31,10 @@ def _reserved() -> frozenset[str]:
 
 
 class Names:
-    """Gives each value of one kernel a name of its own."""
+    """Gives each value of one kernel a name of its own, beside those that are taken."""
 
-    def __init__(self) -> None:
-        self._used: dict[str, int] = {}
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._used = dict.fromkeys(taken, 0)
 
     def fresh(self, hint: str | None) -> str:
         """A name like the hint; the second of a kind is `x_1`. Names end in no underscore, unlike those of the

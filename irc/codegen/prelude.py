@@ -6,11 +6,10 @@ A snippet has a name, the names of the snippets it needs, and its text. Families
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
 
 from irc.codegen.atoms import atom_snippet, includes
-from irc.codegen.prelude_async import ASYNC
 from irc.codegen.prelude_core import CORE
 from irc.codegen.prelude_numbers import NUMBERS
 from irc.codegen.prelude_tensor_core import TENSOR_CORE
@@ -24,7 +23,7 @@ _FUNCTION = "#define DEVICE __device__ __forceinline__\n"
 @cache
 def snippets() -> dict[str, Snippet]:
     """All snippets with a fixed name, in the order of definition: a snippet comes after those it needs."""
-    return {snippet.name: snippet for snippet in (*CORE, *NUMBERS, *ASYNC, *TENSOR_CORE)}
+    return {snippet.name: snippet for snippet in (*CORE, *NUMBERS, *TENSOR_CORE)}
 
 
 @cache
@@ -33,11 +32,13 @@ def defined_names() -> frozenset[str]:
     return frozenset(_DEFINED.findall("".join(snippet.text for snippet in snippets().values())))
 
 
-def prelude(names: Iterable[str]) -> str:
-    """The text of the named snippets and all that they need; a name of a wgmma atom stands for its wrapper."""
+def prelude(names: Mapping[str, Snippet | None]) -> str:
+    """The text of the named snippets and all that they need, and of snippets that are given with their names; a name of
+    a wgmma atom stands for its wrapper."""
     table = snippets()
     needed: set[str] = set()
-    atoms = sorted({name for name in names if name not in table})
+    given = [snippet.text for snippet in names.values() if snippet is not None]
+    atoms = sorted(name for name, snippet in names.items() if snippet is None and name not in table)
     pending = [name for name in names if name in table]
     while pending:
         name = pending.pop()
@@ -45,6 +46,7 @@ def prelude(names: Iterable[str]) -> str:
             needed.add(name)
             pending += table[name].needs
     texts = [snippet.text for name, snippet in table.items() if name in needed]
+    texts += given
     texts += [atom_snippet(atom) for atom in atoms]
     head = includes(atoms)
     return head + (_FUNCTION if texts else "") + "".join(texts)

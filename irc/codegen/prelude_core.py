@@ -1,4 +1,4 @@
-"""Snippets: storage types, vector accesses, warp and block synchronization."""
+"""Snippets: storage types, vector accesses, copies to shared memory."""
 
 from __future__ import annotations
 
@@ -139,6 +139,17 @@ def _shared_store(size: int) -> Snippet:
     return Snippet(name, f"DEVICE void {name}(unsigned address, const void* registers) {{ {body} }}\n")
 
 
+def _cp_async(size: int) -> Snippet:
+    """Through L2 alone (cg) where the instruction has it, which is for 16 bytes."""
+    cache = "cg" if size == 16 else "ca"
+    text = (
+        f"DEVICE void cp_async_{size}(unsigned address, const void* memory, bool predicate = true) {{\n"
+        f'  asm volatile("cp.async.{cache}.shared.global [%0], [%1], {size}, %2;"\n'
+        f'    :: "r"(address), "l"(__cvta_generic_to_global(memory)), "r"(predicate ? {size} : 0) : "memory");\n}}\n'
+    )
+    return Snippet(f"cp_async_{size}", text)
+
+
 def _vector(count: int) -> str:
     return "" if count == 1 else f".v{count}"
 
@@ -242,44 +253,13 @@ CORE: tuple[Snippet, ...] = (
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
+    *(_cp_async(size) for size in (4, 8, 16)),
     Snippet("realign", _REALIGN),
     Snippet("shared_load_across", _SHARED_ACROSS, ("realign", "shared_load_16")),
     *(_across(cache) for cache in ("", "read_only", "evict_last")),
     Snippet("registers_fence", _FENCE),
     Snippet(
-        "cluster_sync",
-        'DEVICE void cluster_sync() { asm volatile("barrier.cluster.arrive.release.aligned;\\n'
-        'barrier.cluster.wait.acquire.aligned;" ::: "memory"); }\n',
-    ),
-    Snippet(
         "cluster_rank",
         'DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }\n',
-    ),
-    Snippet(
-        "named_sync",
-        "DEVICE void named_sync(int id, int threads) {\n"
-        '  asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(threads) : "memory");\n}\n',
-    ),
-    Snippet(
-        "named_arrive",
-        "DEVICE void named_arrive(int id, int threads) {\n"
-        '  asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(threads) : "memory");\n}\n',
-    ),
-    Snippet(
-        "grow_registers",
-        "template <int N> DEVICE void grow_registers() {\n"
-        '  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));\n}\n',
-    ),
-    Snippet(
-        "shrink_registers",
-        "template <int N> DEVICE void shrink_registers() {\n"
-        '  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));\n}\n',
-    ),
-    Snippet(
-        "dependency_wait", 'DEVICE void dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }\n'
-    ),
-    Snippet(
-        "launch_dependents",
-        'DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }\n',
     ),
 )

@@ -1,4 +1,4 @@
-"""Snippets: matrix loads and stores of a warp, mma.sync, wgmma's descriptors and groups (PTX ISA, 9.7.14 and
+"""Snippets: matrix loads and stores of a warp, mma.sync, wgmma's descriptors (PTX ISA, 9.7.14 and
 9.7.15)."""
 
 from __future__ import annotations
@@ -89,14 +89,4 @@ TENSOR_CORE: tuple[Snippet, ...] = (
     _mma("m8n8k4", ("f64", "f64", "f64"), (1, 1, 2), "dd"),
     _mma("m16n8k8", ("f64", "f64", "f64"), (4, 2, 4), "dd"),
     Snippet("wgmma_descriptor", _DESCRIPTOR),
-    Snippet("wgmma_fence", 'DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }\n'),
-    Snippet(
-        "wgmma_commit",
-        'DEVICE void wgmma_commit() {\n  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");\n}\n',
-    ),
-    Snippet(
-        "wgmma_wait",
-        "template <int N> DEVICE void wgmma_wait() {\n"
-        '  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");\n}\n',
-    ),
 )

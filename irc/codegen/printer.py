@@ -27,7 +27,8 @@ from xdsl.utils.exceptions import VerifyException
 from irc.codegen.literals import literal
 from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
-from irc.dialects.cuda import KernelOp, LookupOp, PtrType, SharedOp, TensorMapType
+from irc.codegen.snippet import Snippet
+from irc.dialects.cuda import SPELLINGS, KernelOp, LookupOp, PtrType, SharedOp, TensorMapType
 from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.support.diagnostics import IrcError, labels
@@ -69,7 +70,7 @@ def print_kernels(kernels: Sequence[KernelOp]) -> str:
 def located_lines(kernels: Sequence[KernelOp]) -> list[tuple[str, Attribute]]:
     """The lines of one translation unit with these kernels, each with the location of the op that it is printed for."""
     _load_families()
-    needed: dict[str, None] = {}
+    needed: dict[str, Snippet | None] = {}
     bodies: list[tuple[str, Attribute]] = []
     for kernel in kernels:
         bodies += [*([("", UnknownLoc())] if bodies else []), *KernelPrinter(kernel, needed).print()]
@@ -79,11 +80,11 @@ def located_lines(kernels: Sequence[KernelOp]) -> list[tuple[str, Attribute]]:
 class KernelPrinter:
     """Prints one kernel; `needed` collects the names of prelude snippets."""
 
-    def __init__(self, kernel: KernelOp, needed: dict[str, None]) -> None:
+    def __init__(self, kernel: KernelOp, needed: dict[str, Snippet | None]) -> None:
         self.kernel = kernel
         self.wide_index = kernel.index.value.data == 64
         self._needed = needed
-        self._names = Names()
+        self._names = Names(_instructions(kernel))
         self._expressions: dict[SSAValue, str] = {}
         self._tables: dict[DenseArrayBase, str] = {}
         self._lines: list[tuple[str, Attribute]] = []
@@ -184,18 +185,19 @@ class KernelPrinter:
         """Have the prelude define a snippet."""
         self._needed[snippet] = None
 
-    def call(self, function: str, *arguments: SSAValue | str | int) -> None:
-        """Print a call of a function of the prelude."""
-        self.use(function)
+    def call(self, function: str | Snippet, *arguments: SSAValue | str | int) -> None:
+        """Print a call of a function of the prelude, or of one that it has to define besides."""
+        name, snippet = (function, None) if isinstance(function, str) else (function.name, function)
+        self._needed[name] = snippet
         texts = [self.value(each) if isinstance(each, SSAValue) else str(each) for each in arguments]
-        self.line(f"{function}({', '.join(texts)});")
+        self.line(f"{name}({', '.join(texts)});")
 
     def type(self, type: Attribute) -> str:
         """The C++ type of a scalar."""
         if isinstance(type, IndexType):
             return "long long" if self.wide_index else "int"
         name = element_of(type).cuda
-        if name in _STORAGE:
+        if name in STORAGE:
             self.use(name)
         return name
 
@@ -270,7 +272,14 @@ class KernelPrinter:
         self._place = text or self._place
 
 
-_STORAGE = ("f16", "bf16", "f8e4m3", "f8e5m2")
+STORAGE = ("f16", "bf16", "f8e4m3", "f8e5m2")
+"""Types that C++ has as structs of bits."""
+
+
+def _instructions(kernel: KernelOp) -> set[str]:
+    """The functions that instructions of a kernel are."""
+    rows = ((SPELLINGS[type(op)], op) for op in kernel.walk() if type(op) in SPELLINGS)
+    return {row.function_of(op) for row, op in rows if row.is_function(op)}
 
 
 def _name_of(owner: Operation | Block) -> str:
@@ -285,11 +294,10 @@ def _load_families() -> None:
     """Import the modules that register printers: here, because they import this one."""
     from irc.codegen import (  # noqa: F401
         printer_arith,  # pyright: ignore[reportUnusedImport]
-        printer_async,  # pyright: ignore[reportUnusedImport]
         printer_cast,  # pyright: ignore[reportUnusedImport]
         printer_math,  # pyright: ignore[reportUnusedImport]
         printer_memory,  # pyright: ignore[reportUnusedImport]
         printer_scf,  # pyright: ignore[reportUnusedImport]
-        printer_sync,  # pyright: ignore[reportUnusedImport]
+        printer_spelling,  # pyright: ignore[reportUnusedImport]
         printer_tensor_core,  # pyright: ignore[reportUnusedImport]
     )

@@ -1,4 +1,4 @@
-"""Printing of a kernel's place, register arrays, and accesses to global and shared memory.
+"""Printing of a kernel's place, register arrays, shuffles, and accesses to global and shared memory.
 
 A slice of a register array starts at a multiple of its access, or of four bytes: accesses move words.
 """
@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from irc.codegen.prelude_core import access_name
 from irc.codegen.prelude_tensor_core import matrix_name
-from irc.codegen.printer import KernelPrinter, prints
+from irc.codegen.printer import STORAGE, KernelPrinter, prints
 from irc.dialects import cuda
 from irc.dialects.cuda.common import ACCESS_BYTES
 from irc.dialects.cuda.memory import GlobalLoadOp
@@ -69,9 +69,22 @@ def cluster_rank(p: KernelPrinter, op: cuda.ClusterRankOp) -> None:
     p.define(op.result, "cluster_rank()")
 
 
-@prints(cuda.WarpUniformOp)
-def warp_uniform(p: KernelPrinter, op: cuda.WarpUniformOp) -> None:
-    p.define(op.result, f"__shfl_sync(0xffffffffu, {p.value(op.value)}, 0)")
+_SHUFFLES = {"xor": "__shfl_xor_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "index": "__shfl_sync"}
+
+
+@prints(cuda.ShuffleOp)
+def shuffle(p: KernelPrinter, op: cuda.ShuffleOp) -> None:
+    """The intrinsics take 4 and 8 bytes; narrower values travel in an int."""
+    function, lane, type = _SHUFFLES[op.mode.data], p.value(op.lane), p.type(op.value.type)
+    value = p.value(op.value)
+    if type in STORAGE:
+        storage = "unsigned char" if cuda.size_of(op.value.type) == 1 else "unsigned short"
+        p.define(op.result, f"{type}{{({storage}){function}(0xffffffffu, (int){value}.bits, {lane})}}")
+        return
+    if cuda.size_of(op.value.type) < 4:
+        p.define(op.result, f"({type}){function}(0xffffffffu, (int){value}, {lane})")
+        return
+    p.define(op.result, f"{function}(0xffffffffu, {value}, {lane})")
 
 
 @prints(cuda.RegistersOp)
@@ -92,16 +105,6 @@ def get(p: KernelPrinter, op: cuda.GetOp) -> None:
 @prints(cuda.SetOp)
 def set_element(p: KernelPrinter, op: cuda.SetOp) -> None:
     p.line(f"{element(p, op.array, op.index)} = {p.value(op.value)};")
-
-
-@prints(cuda.AssumeOp)
-def assume(p: KernelPrinter, op: cuda.AssumeOp) -> None:
-    p.line(f"__builtin_assume({p.value(op.condition)});")
-
-
-@prints(cuda.SharedOp)
-def shared(p: KernelPrinter, op: cuda.SharedOp) -> None:
-    p.define(op.result, f"(int)(shared_base + {op.offset.value.data})")
 
 
 @prints(cuda.LoadOp)
@@ -156,6 +159,12 @@ def shared_load_across(p: KernelPrinter, op: cuda.SharedLoadAcrossOp) -> None:
 def shared_store(p: KernelPrinter, op: cuda.SharedStoreOp) -> None:
     name = access_name("shared_store", _size(op.array, op.count.value.data))
     p.call(name, op.address, slice_of(p, op.array, op.index))
+
+
+@prints(cuda.CpAsyncOp)
+def cp_async(p: KernelPrinter, op: cuda.CpAsyncOp) -> None:
+    predicate = () if op.predicate is None else (op.predicate,)
+    p.call(f"cp_async_{op.bytes.value.data}", op.address, slice_of(p, op.pointer, op.offset), *predicate)
 
 
 @prints(cuda.LdmatrixOp, cuda.StmatrixOp)

@@ -8,19 +8,6 @@ from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
 from irc.dialects import cuda
 
-_LAYOUTS = {0: 0, 128: 1, 64: 2, 32: 3}
-"""The layout type of a wgmma descriptor by the swizzle's width (PTX ISA, 9.7.15.5.1.2, bits 62 and 63)."""
-
-
-@prints(cuda.DescriptorOp)
-def descriptor(p: KernelPrinter, op: cuda.DescriptorOp) -> None:
-    p.use("wgmma_descriptor")
-    layout = _LAYOUTS[op.swizzle.value.data]
-    p.define(
-        op.result,
-        f"wgmma_descriptor({p.value(op.address)}, {op.leading.value.data}, {op.stride.value.data}, {layout})",
-    )
-
 
 def _atom(op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> Atom:
     assert isinstance(op.accumulator.type, cuda.RegistersType)
@@ -40,12 +27,6 @@ def _atom(op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> Atom:
 def wgmma(p: KernelPrinter, op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> None:
     lhs = slice_of(p, op.lhs, op.lhs_index) if isinstance(op, cuda.WgmmaRegistersOp) else op.lhs
     p.call(_atom(op).name, slice_of(p, op.accumulator, op.index), lhs, op.rhs, op.accumulate)
-
-
-@prints(cuda.WgmmaWaitOp)
-def wgmma_wait(p: KernelPrinter, op: cuda.WgmmaWaitOp) -> None:
-    p.use("wgmma_wait")
-    p.line(f"wgmma_wait<{op.pending.value.data}>();")
 
 
 _MMA_TYPES = {"bf16": "bf16", "f16": "f16", "f64": "f64"}

@@ -296,7 +296,7 @@ def test_tma(rank: int, arch: str) -> None:
     coordinates = ", ".join(["%s1", "%s2", "%s4", "%s8", "%s16"][:rank])
     body = TMA.replace("!MAP", map).replace("COORDINATES", coordinates)
     source = kernel(body, f"%m: {map}", "cluster [2, 1, 1]")
-    last_first = ", ".join(f'"r"(c{i})' for i in reversed(range(rank)))
+    last_first = ", ".join(f'"r"(coordinates{i})' for i in reversed(range(rank)))
     assert last_first in source, "PTX takes the innermost coordinate first"
     counts = opcodes(build(source, arch).cubin)
     assert uses(counts, f"UTMALDG.{rank}D") and uses(counts, f"UTMASTG.{rank}D"), counts
@@ -319,7 +319,7 @@ def test_tma_of_windows(rank: int, arch: str) -> None:
   {load} multicast %three : {map}
 """
     source = kernel(body, f"%m: {map}", "cluster [2, 1, 1]")
-    last_first = ", ".join(f'"h"((unsigned short)o{i})' for i in reversed(range(space)))
+    last_first = ", ".join(f'"h"((unsigned short)moved{i})' for i in reversed(range(space)))
     assert last_first in source, "PTX takes the innermost move first"
     counts = opcodes(build(source, arch).cubin)
     assert uses(counts, f"UTMALDG.{rank}D"), counts

@@ -48,8 +48,8 @@ def check(artifact: Artifact, opcode: str) -> None:
 
 def fits(registers: int, threads: int, source: str) -> bool:
     """Whether the roles' registers are no more than the block is launched with: it would wait for them forever."""
-    (producer,) = map(int, re.findall(r"shrink_registers<(\d+)>\(\);", source))
-    (consumer,) = set(map(int, re.findall(r"grow_registers<(\d+)>\(\);", source)))
+    (producer,) = map(int, re.findall(r"setmaxnreg\.dec\S* (\d+);", source))
+    (consumer,) = set(map(int, re.findall(r"setmaxnreg\.inc\S* (\d+);", source)))
     return producer * WARP_GROUP + consumer * (threads - WARP_GROUP) <= registers * threads
 
 

@@ -63,6 +63,7 @@ from irc.dialects.cuda.memory import (
     StoreOp,
 )
 from irc.dialects.cuda.packed import PACKED, PAIR, WORD, Packed, PackedOp, PackedWidenOp
+from irc.dialects.cuda.spelling import SPELLINGS, Spelling
 from irc.dialects.cuda.sync import (
     AnyOp,
     ClusterSyncOp,
@@ -108,6 +109,7 @@ __all__ = [
     "INSTRUCTIONS",
     "PACKED",
     "PAIR",
+    "SPELLINGS",
     "WORD",
     "AnyOp",
     "AssumeOp",
@@ -175,6 +177,7 @@ __all__ = [
     "SharedOp",
     "SharedStoreOp",
     "ShuffleOp",
+    "Spelling",
     "StmatrixOp",
     "StoreOp",
     "SyncOp",

@@ -18,6 +18,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import FALSE, check_one_of
+from irc.dialects.cuda.spelling import ptx
 from irc.dialects.cuda.types import PtrType, TensorMapType
 from irc.ir.operations import EffectOp
 from irc.ir.properties import flag, number
@@ -77,21 +78,32 @@ class CpAsyncOp(EffectOp):
         check_one_of("cuda.cp_async: bytes", self.bytes.value.data, (4, 8, 16))
 
 
-@irdl_op_definition
+@ptx("cp.async.commit_group")
 class CpAsyncCommitOp(BareOp):
     """Make the thread's cp.async since the last commit one group."""
 
     name = "cuda.cp_async_commit"
 
 
-@irdl_op_definition
+@ptx("cp.async.wait_group {pending}")
 class CpAsyncWaitOp(PendingOp):
     """Wait until at most `pending` of the thread's latest cp.async groups are incomplete."""
 
     name = "cuda.cp_async_wait"
 
 
-@irdl_op_definition
+def _tma_load(op: TmaLoadOp) -> str:
+    im2col, moved = (".im2col", ", {moved:h}") if op.moved else ("", "")
+    multicast, mask = ("", "") if op.mask is None else (".multicast::cluster", ", {mask:h}")
+    kind = f"{len(op.coordinates)}d.shared::cluster.global{im2col}.mbarrier::complete_tx::bytes{multicast}"
+    return f"cp.async.bulk.tensor.{kind} [{{address}}], [{{map}}, {{coordinates}}], [{{barrier}}]{moved}{mask}"
+
+
+def _tma_load_variant(op: TmaLoadOp) -> str:
+    return f"{'im2col_' if op.moved else ''}{'' if op.mask is None else 'multicast_'}{len(op.coordinates)}d"
+
+
+@ptx(_tma_load, variant=_tma_load_variant)
 class TmaLoadOp(EffectOp):
     """Load a box to shared memory; its bytes count on the barrier (PTX ISA, cp.async.bulk.tensor). For one thread.
 
@@ -102,11 +114,11 @@ class TmaLoadOp(EffectOp):
 
     name = "cuda.tma_load"
     map = operand_def(TensorMapType)
-    barrier = operand_def(i32)
     address = operand_def(i32)
+    barrier = operand_def(i32)
+    mask = opt_operand_def(i32)
     coordinates = var_operand_def(i32)
     moved = var_operand_def(i32)
-    mask = opt_operand_def(i32)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$map `[` $coordinates `]` (`moved` `[` $moved^ `]`)? `->` $address `,` $barrier (`multicast` $mask^)? "
@@ -122,7 +134,7 @@ class TmaLoadOp(EffectOp):
         mask: SSAValue | None = None,
         moved: Sequence[SSAValue] = (),
     ) -> None:
-        super().__init__(operands=[map, barrier, address, coordinates, moved, mask])
+        super().__init__(operands=[map, address, barrier, mask, coordinates, moved])
 
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
@@ -134,7 +146,13 @@ class TmaLoadOp(EffectOp):
             )
 
 
-@irdl_op_definition
+def _tma_store(op: TmaStoreOp) -> str:
+    cp, add = ("cp.reduce", ".add.tile") if op.adds else ("cp", "")
+    kind = f"{len(op.coordinates)}d.global.shared::cta{add}.bulk_group"
+    return f"{cp}.async.bulk.tensor.{kind} [{{map}}, {{coordinates}}], [{{address}}]"
+
+
+@ptx(_tma_store, variant=lambda op: f"{'add_' if op.adds else ''}{len(op.coordinates)}d")
 class TmaStoreOp(EffectOp):
     """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread. With `add` each
     element is added to the one in memory, at once (PTX ISA, cp.reduce.async.bulk.tensor); they are of f32."""
@@ -161,14 +179,14 @@ class TmaStoreOp(EffectOp):
             raise VerifyException(f"expected a tensor map of f32 to add to, found {self.map.type}")
 
 
-@irdl_op_definition
+@ptx("cp.async.bulk.commit_group")
 class TmaStoreCommitOp(BareOp):
     """Make the thread's TMA stores since the last commit one bulk group."""
 
     name = "cuda.tma_store_commit"
 
 
-@irdl_op_definition
+@ptx(lambda op: f"cp.async.bulk.wait_group{'.read' if op.read.value.data else ''} {{pending}}")
 class TmaStoreWaitOp(PendingOp):
     """Wait for the thread's bulk groups but the latest `pending`; with `read`, only until their shared memory has
     been read."""
@@ -181,7 +199,7 @@ class TmaStoreWaitOp(PendingOp):
         self.properties["read"] = flag(read)
 
 
-@irdl_op_definition
+@ptx("prefetch.tensormap [{map}]")
 class PrefetchTensorMapOp(EffectOp):
     """Bring a tensor map into the descriptor cache."""
 
@@ -193,7 +211,7 @@ class PrefetchTensorMapOp(EffectOp):
         super().__init__(operands=[map])
 
 
-@irdl_op_definition
+@ptx("mbarrier.init.shared::cta.b64 [{address}], {count}")
 class BarrierInitOp(EffectOp):
     """Make 8 bytes of shared memory a barrier that `count` arrivals complete."""
 
@@ -210,7 +228,7 @@ class BarrierInitOp(EffectOp):
             raise VerifyException(f"expected 1 to {MAX_ARRIVALS} arrivals, found {self.count.value.data}")
 
 
-@irdl_op_definition
+@ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{address}], {bytes}")
 class BarrierExpectOp(EffectOp):
     """Arrive, and make the phase wait for `bytes` more of TMA loads (mbarrier.arrive.expect_tx)."""
 
@@ -227,7 +245,10 @@ class BarrierExpectOp(EffectOp):
             raise VerifyException(f"expected 0 to {MAX_ARRIVALS} bytes on a barrier, found {self.bytes.value.data}")
 
 
-@irdl_op_definition
+@ptx(
+    "{\n.reg .pred done;\n"
+    "again: mbarrier.try_wait.parity.shared::cta.b64 done, [{address}], {phase};\n@!done bra again;\n}"
+)
 class BarrierWaitOp(EffectOp):
     """Wait until the barrier's phase of this parity, 0 or 1, has completed."""
 
@@ -240,7 +261,7 @@ class BarrierWaitOp(EffectOp):
         super().__init__(operands=[address, phase])
 
 
-@irdl_op_definition
+@ptx("mbarrier.arrive.shared::cta.b64 _, [{address}]")
 class BarrierArriveOp(EffectOp):
     """Arrive on a barrier of this block."""
 
@@ -252,7 +273,10 @@ class BarrierArriveOp(EffectOp):
         super().__init__(operands=[address])
 
 
-@irdl_op_definition
+@ptx(
+    "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, {address}, {rank};\n"
+    "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}"
+)
 class BarrierArriveClusterOp(EffectOp):
     """Arrive on the barrier at the same address in block `rank` of the cluster."""
 
@@ -265,14 +289,14 @@ class BarrierArriveClusterOp(EffectOp):
         super().__init__(operands=[address, rank])
 
 
-@irdl_op_definition
+@ptx("fence.mbarrier_init.release.cluster")
 class FenceBarrierInitOp(BareOp):
     """Make barrier initialization visible to the cluster and to TMA (fence.mbarrier_init)."""
 
     name = "cuda.fence_barrier_init"
 
 
-@irdl_op_definition
+@ptx("fence.proxy.async.shared::cta")
 class FenceProxyAsyncOp(BareOp):
     """Make the thread's shared-memory accesses visible to TMA and wgmma (fence.proxy.async)."""
 

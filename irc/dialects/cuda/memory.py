@@ -27,6 +27,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, element_of
+from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import flag, number
@@ -45,7 +46,7 @@ READ_ONLY = ("read_only", "evict_last")
 ATOMICS = ("add", "min", "max", "exchange")
 
 
-@irdl_op_definition
+@cpp("(int)(shared_base + {offset})")
 class SharedOp(PureOp):
     """The address of a byte of the block's dynamic shared memory. `align` is the alignment in bytes that its base has
     to have."""

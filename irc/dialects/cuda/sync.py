@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp
 from irc.dialects.cuda.common import check_one_of
+from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.types import size_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import flag, number
@@ -50,21 +51,21 @@ def reason_property(reason: str | None) -> dict[str, Attribute]:
     return {} if reason is None else {"reason": StringAttr(reason)}
 
 
-@irdl_op_definition
+@cpp("__syncthreads()")
 class SyncOp(ReasonedOp):
     """All threads of the block, `__syncthreads()`."""
 
     name = "cuda.sync"
 
 
-@irdl_op_definition
+@cpp("__syncwarp()", whole_warps=True)
 class WarpSyncOp(ReasonedOp):
     """All lanes of the warp, `__syncwarp()`."""
 
     name = "cuda.warp_sync"
 
 
-@irdl_op_definition
+@ptx("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned")
 class ClusterSyncOp(BareOp):
     """All threads of the cluster (barrier.cluster.arrive and wait)."""
 
@@ -87,21 +88,21 @@ class NamedBarrierOp(EffectOp):
         check_group(self.threads)
 
 
-@irdl_op_definition
+@ptx("bar.sync {id}, {threads}", whole_warps=True)
 class NamedSyncOp(NamedBarrierOp):
     """Arrive on a named barrier and wait for it, `bar.sync`."""
 
     name = "cuda.named_sync"
 
 
-@irdl_op_definition
+@ptx("bar.arrive {id}, {threads}", whole_warps=True)
 class NamedArriveOp(NamedBarrierOp):
     """Arrive on a named barrier without waiting, `bar.arrive`."""
 
     name = "cuda.named_arrive"
 
 
-@irdl_op_definition
+@cpp(lambda op: "__threadfence_block()" if op.scope.data == "block" else "__threadfence()")
 class FenceOp(EffectOp):
     """Order the thread's memory accesses for the `block` or the `device` (`__threadfence_block`, `__threadfence`)."""
 
@@ -116,7 +117,7 @@ class FenceOp(EffectOp):
         check_one_of("scope", self.scope.data, ("block", "device"))
 
 
-@irdl_op_definition
+@ptx(lambda op: f"setmaxnreg.{'inc' if op.grow.value.data else 'dec'}.sync.aligned.u32 {{count}}", whole_warps=True)
 class SetRegistersOp(EffectOp):
     """Change the registers of each thread of the warp group to `count`: `grow` or shrink (PTX ISA, 9.7.19.5
     setmaxnreg)."""
@@ -135,21 +136,21 @@ class SetRegistersOp(EffectOp):
             raise VerifyException(f"expected a multiple of 8 registers in 24..256, found {count}")
 
 
-@irdl_op_definition
+@ptx("griddepcontrol.wait")
 class DependencyWaitOp(BareOp):
     """Wait until the grids that this one depends on have finished (griddepcontrol.wait); sm_90 and later."""
 
     name = "cuda.dependency_wait"
 
 
-@irdl_op_definition
+@ptx("griddepcontrol.launch_dependents")
 class LaunchDependentsOp(BareOp):
     """Let the grids that depend on this one start (griddepcontrol.launch_dependents); sm_90 and later."""
 
     name = "cuda.launch_dependents"
 
 
-@irdl_op_definition
+@cpp("__any_sync(0xffffffffu, {condition})", whole_warps=True)
 class AnyOp(IRDLOperation):
     """Whether a condition holds in any lane of the warp, all 32 of which take part, `__any_sync`."""
 

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.async_ops import BareOp, PendingOp
 from irc.dialects.cuda.common import FALSE, check_one_of, check_registers
+from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import flag, number
@@ -30,7 +31,11 @@ MMA_OPERANDS = {"m16n8k16": (8, 4, 4), "m16n8k8": (4, 2, 4), "m16n8k32": (16, 8,
 """Elements of a, b and the accumulator that one thread holds, by shape."""
 
 
-@irdl_op_definition
+_LAYOUTS = {0: 0, 128: 1, 64: 2, 32: 3}
+"""The layout type of a wgmma descriptor by the swizzle's width (PTX ISA, 9.7.15.5.1.2, bits 62 and 63)."""
+
+
+@cpp(lambda op: f"wgmma_descriptor({{address}}, {{leading}}, {{stride}}, {_LAYOUTS[op.swizzle.value.data]})")
 class DescriptorOp(PureOp):
     """The wgmma descriptor of a matrix in shared memory (PTX ISA, 9.7.15.5.1.2): address, byte offsets, swizzle.
 
@@ -193,28 +198,28 @@ class WgmmaRegistersOp(WgmmaBase):
         check_registers("cuda.wgmma_registers", self.lhs, self.lhs_index, 16 // size_of(self.lhs_type))
 
 
-@irdl_op_definition
+@ptx("wgmma.fence.sync.aligned", whole_warps=True)
 class WgmmaFenceOp(BareOp):
     """Order the warp group's register accesses before its next wgmma (wgmma.fence)."""
 
     name = "cuda.wgmma_fence"
 
 
-@irdl_op_definition
+@ptx("wgmma.commit_group.sync.aligned", whole_warps=True)
 class WgmmaCommitOp(BareOp):
     """Make the warp group's wgmmas since the last commit one group."""
 
     name = "cuda.wgmma_commit"
 
 
-@irdl_op_definition
+@ptx("wgmma.wait_group.sync.aligned {pending}", whole_warps=True)
 class WgmmaWaitOp(PendingOp):
     """Wait until at most `pending` of the warp group's latest wgmma groups are incomplete."""
 
     name = "cuda.wgmma_wait"
 
 
-@irdl_op_definition
+@cpp("registers_fence({array})")
 class RegistersFenceOp(EffectOp):
     """Keep the compiler from moving accesses to a register array over this point: wgmma writes it behind the
     compiler's back."""

@@ -34,6 +34,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_registers
+from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import RegistersType
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import number
@@ -92,7 +93,7 @@ class GridSizeOp(AxisOp):
     name = "cuda.grid_size"
 
 
-@irdl_op_definition
+@cpp("__shfl_sync(0xffffffffu, {value}, 0)", whole_warps=True)
 class WarpUniformOp(IRDLOperation):
     """The value of lane 0 for the whole warp: lets the compiler keep a value that is the same in all lanes in a
     uniform register."""
@@ -178,7 +179,7 @@ class SetOp(IRDLOperation):
         check_registers("cuda.set", self.array, self.index, 1)
 
 
-@irdl_op_definition
+@cpp("__builtin_assume({condition})")
 class AssumeOp(EffectOp):
     """Promise the compiler that a condition holds."""
 

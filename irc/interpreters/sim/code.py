@@ -153,6 +153,9 @@ class KernelCode:
         results = [self._slot(value, len(self._open) - 1) for value in op.results]
         waiting = waits(op)
         step = _waiting_step(rule, op, operands, results) if waiting else _rule_step(rule, op, operands, results)
+        row = cuda.SPELLINGS.get(type(op))
+        if row is not None and row.whole_warps:
+            step = _of_whole_warps(step, op)
         self._open[-1][0].steps.append((step, waiting))
 
 
@@ -204,6 +207,14 @@ def _rule_step(rule: Rule, op: Operation, operands: Sequence[int], results: Sequ
             env[slot] = value
 
     return step
+
+
+def _of_whole_warps(step: Step, op: Operation) -> Step:
+    def checked(s: Any) -> Any:
+        s.require_whole_warps(op)
+        return step(s)
+
+    return checked
 
 
 def _waiting_step(rule: Rule, op: Operation, operands: Sequence[int], results: Sequence[int]) -> Step:

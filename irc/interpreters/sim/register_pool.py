@@ -59,7 +59,6 @@ class RegisterPool:
 @simulates(cuda.SetRegistersOp)
 def set_registers(s: Strand, op: cuda.SetRegistersOp) -> Routine:
     """A warp that grows waits for others to shrink."""
-    s.require_whole_warps(op)
     pool: RegisterPool = kept(s, "registers", lambda: RegisterPool(s.frame))
     warps, count = np.unique(s.numbers // WARP), op.count.value.data
     grows, wrong = bool(op.grow.value.data), pool.held[warps] < count

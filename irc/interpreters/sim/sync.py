@@ -40,7 +40,6 @@ def cluster_sync(s: Strand, op: cuda.ClusterSyncOp) -> Routine:
 
 @simulates(cuda.NamedSyncOp)
 def named_sync(s: Strand, op: cuda.NamedSyncOp, id: Any) -> Routine:
-    s.require_whole_warps(op)
     ids = s.spread(id)
     found = s.frame.named.arrive(s, op, ids, op.threads.value.data, waiting=True)
     if all(barrier.passed >= target for barrier, target in found):
@@ -53,13 +52,11 @@ def named_sync(s: Strand, op: cuda.NamedSyncOp, id: Any) -> Routine:
 
 @simulates(cuda.NamedArriveOp)
 def named_arrive(s: Strand, op: cuda.NamedArriveOp, id: Any) -> None:
-    s.require_whole_warps(op)
     s.frame.named.arrive(s, op, s.spread(id), op.threads.value.data, waiting=False)
 
 
 @simulates(cuda.WarpSyncOp)
 def warp_sync(s: Strand, op: cuda.WarpSyncOp) -> None:
-    s.require_whole_warps(op)
     s.frame.clocks.sync_warps(_whole(s))
 
 
@@ -102,7 +99,6 @@ def shuffle(s: Strand, op: cuda.ShuffleOp, value: Any, lane: Any) -> Any:
 
 @simulates(cuda.AnyOp)
 def any_of_warp(s: Strand, op: cuda.AnyOp, condition: Any) -> Any:
-    s.require_whole_warps(op)
     if np.ndim(condition) == 0:
         return condition
     rows = (condition & s.frame.exists).reshape(-1, WARP)

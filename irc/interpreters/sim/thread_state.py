@@ -42,7 +42,6 @@ def cluster_rank(s: Strand, op: cuda.ClusterRankOp) -> Any:
 def warp_uniform(s: Strand, op: cuda.WarpUniformOp, value: Any) -> Any:
     if np.ndim(value) == 0:
         return value
-    s.require_whole_warps(op)
     return np.repeat(value.reshape(-1, WARP)[:, 0], WARP)
 
 

@@ -99,9 +99,10 @@ def _starts(s: Strand, coordinates: Sequence[Any]) -> list[tuple[int, tuple[int,
 
 
 @simulates(cuda.TmaLoadOp)
-def tma_load(s: Strand, op: cuda.TmaLoadOp, map: TensorMap, barrier: Any, address: Any, *rest: Any) -> None:
+def tma_load(s: Strand, op: cuda.TmaLoadOp, map: TensorMap, address: Any, barrier: Any, *rest: Any) -> None:
     rank = len(op.coordinates)
-    coordinates, masks = rest[: rank + len(op.moved)], rest[rank + len(op.moved) :]
+    count = len(rest) - rank - len(op.moved)
+    masks, coordinates = rest[:count], rest[count:]
     barriers, addresses = s.spread(barrier), s.spread(address)
     chosen = s.spread(masks[0]).astype(np.int64) if masks else None
     cluster = s.frame.grid.cluster_blocks

@@ -9,7 +9,7 @@
 // SOURCE-NEXT: gating(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w1,
 // SOURCE: extern __shared__ __align__(1024) unsigned char shared_memory[];
 // SOURCE: if (producer) {
-// SOURCE: shrink_registers<40>();
+// SOURCE: asm volatile("setmaxnreg.dec.sync.aligned.u32 40;" ::: "memory");
 // SOURCE: tma_load_multicast_2d(w1, b, full_barrier, 3, k0, n0);
 // SOURCE: #pragma unroll
 // SOURCE: for (int kk = 0; kk < 4; kk += 1) {

@@ -23,8 +23,8 @@
 // CHECK:           arith.constant 6 : i32
 // CHECK-NEXT:      cuda.named_arrive
 
-// SOURCE:      bar.sync %0, %1;
 // SOURCE:      bar.arrive %0, %1;
+// SOURCE:      bar.sync %0, %1;
 tile.program @groups(%x: !tile.view<1024xf32>, %y: !tile.view<1024xf32>) {results = 1 : i64, threads = 128 : i64, shared = 0 : i64, grid = 1 : i64} {
   tile.partitions @first warps 12 {
     %order = tile.order

@@ -9,7 +9,7 @@
 // CHECK:         cuda.tma_store %{{.*}} -> %{{.*}}[%{{.*}}, %{{.*}}] {add = true} : !cuda.tensor_map<f32, [64, 64], box [64, 32], swizzle 128>
 // PRINTED:       cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group
 // PRINTED:       atomicAdd(
-// PRINTED:       tma_add_2d(
+// PRINTED:       tma_store_add_2d(
 tile.program @add(%x: !tile.view<256x64xf32>, %y: !tile.view<64x64xf32>, %z: !tile.view<64x64xf32>) {results = 2 : i64, sums = array<i64: 1, 2>} {
   %buffer = tile.alloc : !tile.buffer<64x64xf32>
   tile.for_tiles (%i) extents [256] steps [64] {
