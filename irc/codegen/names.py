@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from irc.codegen.functions import math_names
 from irc.codegen.prelude import defined_names
+from irc.ir.math_library import FUNCTIONS
 
 _KEYWORDS = frozenset(
     """
@@ -27,7 +27,8 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 @cache
 def _reserved() -> frozenset[str]:
-    return _KEYWORDS | defined_names() | math_names()
+    functions = {*FUNCTIONS.values(), "fmin", "fmax"}
+    return _KEYWORDS | defined_names() | functions | {f"{name}f" for name in functions}
 
 
 class Names:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from xdsl.dialects import math
-from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 
-from irc.codegen.functions import FUNCTIONS
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_arith import from_float, to_float
 from irc.dialects.cuda import InstructionOp, LookupOp, size_of
+from irc.ir.math_library import FUNCTIONS
 
 
 @prints(*FUNCTIONS)
-def function(p: KernelPrinter, op: Operation) -> None:
+def function(p: KernelPrinter, op: IRDLOperation) -> None:
     result = op.results[0]
     arguments = ", ".join(to_float(p, operand) for operand in op.operands)
     suffix = "" if p.type(result.type) == "double" else "f"

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from irc.ir.math_library import FUNCTIONS
 from irc.looping.unsupported import Unsupported
 
 ARITH = (
@@ -22,13 +23,15 @@ ARITH = (
     "shrui cmpi cmpf select addf subf mulf divf negf minimumf maximumf minnumf maxnumf bitcast index_cast extsi extui "
     "trunci sitofp uitofp fptosi fptoui extf truncf constant"
 )
-MATH = (
-    "absf absi sqrt rsqrt floor ceil trunc roundeven fma copysign exp exp2 expm1 log log2 log10 log1p sin cos tan tanh "
-    "atan2 powf erf"
+SCALAR_OPS = frozenset(
+    [
+        *(f"arith.{name}" for name in ARITH.split()),
+        *(op.name for op in FUNCTIONS),
+        "math.absi",
+        "scalar.fmod",
+        "scalar.check_index",
+    ]
 )
-SCALAR = "fmod check_index"
-_OPS = {"arith": ARITH, "math": MATH, "scalar": SCALAR}
-SCALAR_OPS = frozenset(f"{dialect}.{name}" for dialect, names in _OPS.items() for name in names.split())
 """Their names."""
 
 OTHER_OPS = frozenset(

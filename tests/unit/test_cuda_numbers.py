@@ -14,13 +14,13 @@ from xdsl.ir import Dialect
 from xdsl.parser import Parser
 
 from irc.codegen import print_module
-from irc.codegen.functions import FUNCTIONS
 from irc.codegen.literals import float_literal, literal
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import printed_ops
 from irc.codegen.sass import disassemble, opcodes_of, uses
 from irc.dialects.cuda import Cuda
 from irc.ir.dtypes import element_named
+from irc.ir.math_library import FUNCTIONS
 
 FLOATS = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2")
 INTEGERS = ("i64", "i32", "i16", "i8", "index")

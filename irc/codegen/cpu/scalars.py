@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Operation
 
 from irc.dialects.scalar import FmodOp
 from irc.ir.dtypes import element_of
+from irc.ir.math_library import FUNCTIONS
 from irc.ir.rounding import cast_array
 from irc.looping.unsupported import Unsupported
 
@@ -288,6 +289,7 @@ def _rsqrt(p: Printer, type: str, _: str, args: tuple[str, ...]) -> str:
 
 
 SCALARS: dict[type[Operation], Any] = {
+    **{op: _library(name) for op, name in FUNCTIONS.items()},
     arith.AddiOp: _integer("add"),
     arith.SubiOp: _integer("sub"),
     arith.MuliOp: _integer("mul"),
@@ -341,19 +343,5 @@ SCALARS: dict[type[Operation], Any] = {
     math.RoundEvenOp: _intrinsic("roundeven"),
     math.FmaOp: _intrinsic("fma"),
     math.CopySignOp: _intrinsic("copysign"),
-    math.ExpOp: _library("exp"),
-    math.Exp2Op: _library("exp2"),
-    math.ExpM1Op: _library("expm1"),
-    math.LogOp: _library("log"),
-    math.Log2Op: _library("log2"),
-    math.Log10Op: _library("log10"),
-    math.Log1pOp: _library("log1p"),
-    math.SinOp: _library("sin"),
-    math.CosOp: _library("cos"),
-    math.TanOp: _library("tan"),
-    math.TanhOp: _library("tanh"),
-    math.Atan2Op: _library("atan2"),
-    math.PowFOp: _library("pow"),
-    math.ErfOp: _library("erf"),
 }
 """How each op is printed: (printer, op, operands) -> the name of the result."""

@@ -11,24 +11,10 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from irc.ir.math_library import FUNCTIONS
 from irc.support.llvm import VECTOR_LIBRARY
 
-ARGUMENTS = {
-    "exp": 1,
-    "exp2": 1,
-    "expm1": 1,
-    "log": 1,
-    "log2": 1,
-    "log10": 1,
-    "log1p": 1,
-    "sin": 1,
-    "cos": 1,
-    "tan": 1,
-    "tanh": 1,
-    "erf": 1,
-    "atan2": 2,
-    "pow": 2,
-}
+_ARGUMENTS = {name: len(op.get_irdl_definition().operands) for op, name in FUNCTIONS.items()}
 """How many each function has."""
 
 
@@ -63,7 +49,7 @@ def vector_functions(features: Mapping[str, bool]) -> dict[str, VectorFunction]:
         return {}
     instructions, size = ("e", 64) if features.get("avx512f") else ("d", 32) if features.get("avx2") else ("b", 16)
     found: dict[str, VectorFunction] = {}
-    for function, arguments in ARGUMENTS.items():
+    for function, arguments in _ARGUMENTS.items():
         for scalar, elements in ((f"{function}f", size // 4), (function, size // 8)):
             name = f"_ZGV{instructions}N{elements}{'v' * arguments}_{scalar}"
             if hasattr(library, name):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from irc.codegen.functions import FUNCTIONS
 from irc.dialects.nd.elementwise import OPS
 from irc.dialects.nd.table import row_named
+from irc.ir.math_library import FUNCTIONS
 
 
 @dataclass(frozen=True)

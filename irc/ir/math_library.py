@@ -1,11 +1,11 @@
-"""The functions of CUDA's library that ops of math are."""
+"""The functions of the C library that ops of math are: those of CUDA have the same names."""
 
 from __future__ import annotations
 
 from xdsl.dialects import math
-from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 
-FUNCTIONS: dict[type[Operation], str] = {
+FUNCTIONS: dict[type[IRDLOperation], str] = {
     math.AbsFOp: "fabs",
     math.AcosOp: "acos",
     math.AcoshOp: "acosh",
@@ -41,9 +41,3 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.TruncOp: "trunc",
 }
 """The function on double; the one on float has the suffix f."""
-
-
-def math_names() -> frozenset[str]:
-    """Names that a local variable cannot have, as it would hide a function."""
-    names = {*FUNCTIONS.values(), "fmin", "fmax", "pow"}
-    return frozenset(names | {f"{name}f" for name in names})
