@@ -128,6 +128,7 @@ def _named(function: FunctionT, op: str) -> FunctionT:
 # Ops of the table, docs/dialects/nd.md
 
 abs = unary("abs")
+arctan = unary("atan")
 ceil = unary("ceil")
 cos = unary("cos")
 erf = unary("erf")
@@ -297,11 +298,6 @@ def arcsin(x: Tensor) -> Tensor:
 def arccos(x: Tensor) -> Tensor:
     """NaN beyond -1..1."""
     return arctan2(sqrt((1 - x) * (1 + x)), x)
-
-
-@of_float
-def arctan(x: Tensor) -> Tensor:
-    return arctan2(x, 1.0)
 
 
 @of_float

@@ -28,6 +28,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "tan": (np.tan, 4.0),
     "log1p": (np.log1p, 4.0),
     "expm1": (np.expm1, 4.0),
+    "atan": (np.arctan, 4.0),
 }
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, -3e38, 88.73, -103.98, 128.0, -149.0, 1.0]
 

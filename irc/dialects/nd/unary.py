@@ -187,6 +187,13 @@ class TanOp(UnaryOp):
     name = "nd.tan"
 
 
+@unary_row(np.arctan, "math.atan", lambda g, x, y: g / (x * x + 1), cost=Cost.LONG, aten="atan")
+class AtanOp(UnaryOp):
+    """The angle whose tangent is x, in radians from -pi / 2 to pi / 2."""
+
+    name = "nd.atan"
+
+
 @unary_row(
     np.tanh,
     "math.tanh",
