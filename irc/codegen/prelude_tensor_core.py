@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from irc.codegen.snippet import Snippet, placeholders
+from irc.layout.instructions import ATOMS, Atom
 
 
 def matrix_name(direction: str, count: int, transpose: bool) -> str:
@@ -35,18 +36,26 @@ def _stmatrix(count: int, transpose: bool) -> Snippet:
     return Snippet(name, text)
 
 
-MMA_NAMES: dict[tuple[str, str, str], str] = {}
-"""The snippet of an mma by its shape and the PTX types of its operands."""
+OPERANDS = {"f32": ("tf32",), "i8": ("s8", "u8")}
+"""What PTX calls operands of a type of the IR, where it is not the same: of integers, signed and unsigned ones."""
 
 
-def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int], letters: str) -> Snippet:
-    """`types` are PTX's of a, b and the accumulator; `registers` how many each takes; `letters` asm constraints of
-    operands and it."""
-    lhs, rhs, accumulated = types
-    name = f"mma_{shape}_{accumulated}_{lhs}_{rhs}"
-    MMA_NAMES[shape, lhs, rhs] = name
+def mma_name(atom: Atom, element: str, lhs: str, rhs: str) -> str:
+    """The function of an mma on operands of a type of the IR, which PTX calls `lhs` and `rhs`."""
+    return f"mma_{atom.name}_{_accumulated(atom, element)}_{lhs}_{rhs}"
+
+
+def _accumulated(atom: Atom, element: str) -> str:
+    return atom.accumulators[element].replace("i", "s")
+
+
+def _mma(atom: Atom, element: str, lhs: str, rhs: str) -> Snippet:
+    name, accumulated = mma_name(atom, element, lhs, rhs), _accumulated(atom, element)
+    letters = {"f64": "dd", "i8": "rr"}.get(element, "rf")
     word = {"r": "unsigned", "d": "double", "f": "float"}
-    counts = dict(zip("abd", registers, strict=True))
+    packed = {"i8": 4, "bf16": 2, "f16": 2}.get(element, 1)
+    counts = dict(zip("abd", atom.held, strict=True))
+    counts |= {m: counts[m] // packed for m in "ab"}
     d = placeholders(0, counts["d"])
     a, b = placeholders(counts["d"], counts["a"]), placeholders(counts["d"] + counts["a"], counts["b"])
     outputs = ", ".join(f'"+{letters[1]}"(d[{i}])' for i in range(counts["d"]))
@@ -56,7 +65,7 @@ def _mma(shape: str, types: tuple[str, str, str], registers: tuple[int, int, int
         f"  {word[letters[1]]}* d = ({word[letters[1]]}*)accumulator;\n"
         f"  {word[letters[0]]} a[{counts['a']}], b[{counts['b']}];\n"
         "  memcpy(a, lhs, sizeof a);\n  memcpy(b, rhs, sizeof b);\n"
-        f'  asm volatile("mma.sync.aligned.{shape}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
+        f'  asm volatile("mma.sync.aligned.{atom.name}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
         f'    "{d}, {a}, {b}, {d};"\n'
         f"    : {outputs} : {inputs});\n}}\n"
     )
@@ -82,11 +91,13 @@ DEVICE long long wgmma_descriptor(unsigned address, unsigned leading, unsigned s
 TENSOR_CORE: tuple[Snippet, ...] = (
     *(_ldmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
     *(_stmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
-    *(_mma("m16n8k16", (t, t, "f32"), (4, 2, 4), "rf") for t in ("bf16", "f16")),
-    _mma("m16n8k8", ("tf32", "tf32", "f32"), (4, 2, 4), "rf"),
+    *(
+        _mma(atom, element, lhs, rhs)
+        for atom in ATOMS.values()
+        for element in atom.accumulators
+        for lhs in OPERANDS.get(element, (element,))
+        for rhs in OPERANDS.get(element, (element,))
+    ),
     Snippet("mma_tf32", _TF32, ("mma_m16n8k8_f32_tf32_tf32",)),
-    *(_mma("m16n8k32", (a, b, "s32"), (4, 2, 4), "rr") for a in ("s8", "u8") for b in ("s8", "u8")),
-    _mma("m8n8k4", ("f64", "f64", "f64"), (1, 1, 2), "dd"),
-    _mma("m16n8k8", ("f64", "f64", "f64"), (4, 2, 4), "dd"),
     Snippet("wgmma_descriptor", _DESCRIPTOR),
 )

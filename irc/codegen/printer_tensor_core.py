@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from irc.codegen.atoms import Atom
-from irc.codegen.prelude_tensor_core import MMA_NAMES
+from irc.codegen.prelude_tensor_core import OPERANDS, mma_name
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
 from irc.dialects import cuda
+from irc.layout.instructions import ATOMS
 
 
 def _atom(op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> Atom:
@@ -29,19 +30,12 @@ def wgmma(p: KernelPrinter, op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> None:
     p.call(_atom(op).name, slice_of(p, op.accumulator, op.index), lhs, op.rhs, op.accumulate)
 
 
-_MMA_TYPES = {"bf16": "bf16", "f16": "f16", "f64": "f64"}
-
-
 @prints(cuda.MmaOp)
 def mma(p: KernelPrinter, op: cuda.MmaOp) -> None:
     assert isinstance(op.lhs.type, cuda.RegistersType)
-    element, shape = str(op.lhs.type.element), op.instruction.data
-    if element == "f32":
-        name = "mma_tf32"
-    elif element == "i8":
-        lhs, rhs = ("u8" if flag.value.data else "s8" for flag in (op.unsigned_lhs, op.unsigned_rhs))
-        name = MMA_NAMES[shape, lhs, rhs]
-    else:
-        name = MMA_NAMES[shape, _MMA_TYPES[element], _MMA_TYPES[element]]
+    element = str(op.lhs.type.element)
+    names = OPERANDS.get(element, (element,))
+    lhs, rhs = (names[-1 if flag.value.data else 0] for flag in (op.unsigned_lhs, op.unsigned_rhs))
+    name = "mma_tf32" if element == "f32" else mma_name(ATOMS[op.instruction.data], element, lhs, rhs)
     slices = ((op.accumulator, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.call(name, *(slice_of(p, *each) for each in slices))

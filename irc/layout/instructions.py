@@ -6,7 +6,7 @@ K x N, c is M x N (PTX ISA, 9.7.14.5 "Matrix Fragments for mma" and 9.7.15.5.1 f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -44,7 +44,10 @@ def is_wgmma_width(columns: int, *, of_integers: bool) -> bool:
 
 @dataclass(frozen=True)
 class Atom:
-    """Lane modes and value modes of each operand for one warp."""
+    """A shape of mma.sync: lane modes and value modes of each operand for one warp.
+
+    accumulators: the type of the sums, by that of the operands, as the IR spells both; f32 operands are read as tf32.
+    """
 
     name: str
     m: int
@@ -53,6 +56,13 @@ class Atom:
     a: tuple[tuple[Mode, ...], tuple[Mode, ...]]
     b: tuple[tuple[Mode, ...], tuple[Mode, ...]]
     c: tuple[tuple[Mode, ...], tuple[Mode, ...]]
+    accumulators: Mapping[str, str]
+
+    @property
+    def held(self) -> tuple[int, int, int]:
+        """Elements of a, b and the accumulator that one thread holds."""
+        a, b, c = (prod(mode.size for mode in values) for _, values in (self.a, self.b, self.c))
+        return a, b, c
 
 
 _C16 = ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8)))
@@ -68,6 +78,7 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8), Mode(2, 1, 8))),
             ((Mode(4, 0, 2), Mode(8, 1, 1)), (Mode(2, 0, 1), Mode(2, 0, 8))),
             _C16,
+            {"bf16": "f32", "f16": "f32"},
         ),
         Atom(
             "m16n8k8",
@@ -77,6 +88,7 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 1), Mode(8, 0, 1)), (Mode(2, 0, 8), Mode(2, 1, 4))),
             ((Mode(4, 0, 1), Mode(8, 1, 1)), (Mode(2, 0, 4),)),
             _C16,
+            {"f32": "f32", "f64": "f64"},
         ),
         Atom(
             "m16n8k32",
@@ -86,6 +98,7 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 4), Mode(8, 0, 1)), (Mode(4, 1, 1), Mode(2, 0, 8), Mode(2, 1, 16))),
             ((Mode(4, 0, 4), Mode(8, 1, 1)), (Mode(4, 0, 1), Mode(2, 0, 16))),
             _C16,
+            {"i8": "i32"},
         ),
         Atom(
             "m8n8k4",
@@ -95,10 +108,20 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 1), Mode(8, 0, 1)), ()),
             ((Mode(4, 0, 1), Mode(8, 1, 1)), ()),
             ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1),)),
+            {"f64": "f64"},
         ),
     )
 }
-"""The atoms of mma.sync: 16-bit floats, tf32, 8-bit integers, f64."""
+"""The atoms of mma.sync, of those on the same operands the fastest first. m16n8k8 of f64 is an instruction of sm_90 and
+later (DMMA.16x8x8)."""
+
+MMA_OPERANDS = tuple(dict.fromkeys(element for atom in ATOMS.values() for element in atom.accumulators))
+"""The types of operands that mma.sync takes."""
+
+
+def atoms_of(element: str) -> list[Atom]:
+    """Those of operands of a type."""
+    return [atom for atom in ATOMS.values() if element in atom.accumulators]
 
 
 def _repeats(atom: int, extent: int, dim: int, warps: int) -> tuple[list[Mode], list[Mode]]:

@@ -20,21 +20,11 @@ from irc.ir.targets import Target
 from irc.layout.cute import Layout, compact_strides
 from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import ATOMS, Atom, mma_operand, warp_grid
+from irc.layout.instructions import ATOMS, MMA_OPERANDS, Atom, atoms_of, mma_operand, warp_grid
 from irc.layout.shared import IDENTITY, SMALLEST_SWIZZLE, SharedLayout, Swizzle, panels, plain
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import fills_of, root_of
 from irc.support.diagnostics import IrcError
-
-_INSTRUCTIONS = {
-    "bf16": ("m16n8k16",),
-    "f16": ("m16n8k16",),
-    "i8": ("m16n8k32",),
-    "f64": ("m16n8k8", "m8n8k4"),
-}
-"""mma.sync by the type of the operands, the fastest first; f32 has none that is accurate to f32. On sm_90 the larger
-one of f64 is an instruction of its own (DMMA.16x8x8)."""
-
 
 MATRIX_BYTES = 2
 """The widest elements of operands that ldmatrix loads."""
@@ -43,10 +33,11 @@ MATRIX_BYTES = 2
 def choose_atom(dots: Sequence[tile.DotOp], machine: Target) -> Atom:
     """The fastest mma that the machine has, of those of which dots on one accumulator are multiples; else the last."""
     element = element_of(element_type_of(dots[0].lhs.type)).name
-    if element not in _INSTRUCTIONS:
-        found = f"mma takes operands of {', '.join(_INSTRUCTIONS)}, found {element}"
+    taken = [each for each in MMA_OPERANDS if each != "f32"]  # of which none is accurate to f32
+    if element not in taken:
+        found = f"mma takes operands of {', '.join(taken)}, found {element}"
         raise IrcError(found, dots[0].location, 'instruction = "fma"')
-    atoms = [ATOMS[name] for name in _INSTRUCTIONS[element]]
+    atoms = atoms_of(element)
     fitting = [atom for atom in atoms if _has(machine, element, atom) and all(_divides(atom, dot) for dot in dots)]
     return fitting[0] if fitting else atoms[-1]
 

@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.analysis.pending_dots import COMPLETE, issued_since, leaves_in_flight
 from irc.dialects import cuda, tile
-from irc.dialects.cuda.tensor_core import MMA_OPERANDS
 from irc.ir.blocks import block_of
 from irc.layout.fragment import Fragment, Mode
 from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, warp_grid, wgmma_depth
@@ -207,7 +206,7 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
     (m, n), k = acc.fragment.shape, lhs.shape[1]
     warps = warp_grid(acc.fragment)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
-    size_a, size_b, size_c = MMA_OPERANDS[atom.name]
+    size_a, size_b, size_c = atom.held
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
         a = _matrix_operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
         b = _matrix_operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)

@@ -13,23 +13,10 @@ from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import flag, number
+from irc.layout.instructions import ATOMS, MMA_OPERANDS, atoms_of, is_wgmma_width
 
 WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
 """k of a wgmma by the type of its operands: 32 bytes. f32 operands are read as tf32."""
-
-MMA_SHAPES = {
-    "bf16": (("m16n8k16",), "f32"),
-    "f16": (("m16n8k16",), "f32"),
-    "f32": (("m16n8k8",), "f32"),
-    "i8": (("m16n8k32",), "i32"),
-    "f64": (("m8n8k4", "m16n8k8"), "f64"),
-}
-"""The mmas of each operand type: their shapes, and the type that they accumulate into. f32 operands are read as tf32;
-m16n8k8 of f64 is an instruction of sm_90 and later."""
-
-MMA_OPERANDS = {"m16n8k16": (8, 4, 4), "m16n8k8": (4, 2, 4), "m16n8k32": (16, 8, 4), "m8n8k4": (1, 1, 2)}
-"""Elements of a, b and the accumulator that one thread holds, by shape."""
-
 
 _LAYOUTS = {0: 0, 128: 1, 64: 2, 32: 3}
 """The layout type of a wgmma descriptor by the swizzle's width (PTX ISA, 9.7.15.5.1.2, bits 62 and 63)."""
@@ -92,7 +79,7 @@ class WgmmaBase(EffectOp):
         is_integer = "i8" in lhs
         if self.k.value.data != WGMMA_DEPTH[lhs]:
             raise VerifyException(f"expected k = {WGMMA_DEPTH[lhs]} for {lhs}, found {self.k.value.data}")
-        if n % 8 or not 8 <= n <= 256 or (is_integer and n > 24 and n % 16):
+        if not is_wgmma_width(n, of_integers=is_integer):
             raise VerifyException(
                 f"expected n to be a multiple of 8 in 8..256 (i8: 8, 24 or a multiple of 16), found {n}"
             )
@@ -264,17 +251,14 @@ class MmaOp(EffectOp):
         rhs: SSAValue,
         rhs_index: SSAValue,
         *,
-        instruction: str | None = None,
+        instruction: str,
         unsigned_lhs: bool = False,
         unsigned_rhs: bool = False,
     ) -> None:
-        """Without `instruction`, the first one for the type of `lhs`."""
-        assert isinstance(lhs.type, RegistersType)
-        shape = instruction or MMA_SHAPES.get(str(lhs.type.element), (("",), ""))[0][0]
         super().__init__(
             operands=[accumulator, index, lhs, lhs_index, rhs, rhs_index],
             properties={
-                "instruction": StringAttr(shape),
+                "instruction": StringAttr(instruction),
                 "unsigned_lhs": flag(unsigned_lhs),
                 "unsigned_rhs": flag(unsigned_rhs),
             },
@@ -285,12 +269,13 @@ class MmaOp(EffectOp):
         assert isinstance(accumulator, RegistersType)
         assert isinstance(lhs, RegistersType)
         assert isinstance(rhs, RegistersType)
-        check_one_of("the operand type of mma", str(lhs.element), tuple(MMA_SHAPES))
+        element = str(lhs.element)
+        check_one_of("the operand type of mma", element, MMA_OPERANDS)
         if lhs.element != rhs.element:
             raise VerifyException(f"expected mma operands of one type, found {lhs.element} and {rhs.element}")
-        shapes, accumulated = MMA_SHAPES[str(lhs.element)]
-        check_one_of(f"the instruction for {lhs.element}", self.instruction.data, shapes)
-        check_one_of("the accumulator's type", str(accumulator.element), (accumulated,))
+        check_one_of(f"the instruction for {element}", self.instruction.data, [atom.name for atom in atoms_of(element)])
+        atom = ATOMS[self.instruction.data]
+        check_one_of("the accumulator's type", str(accumulator.element), (atom.accumulators[element],))
         slices = ((self.lhs, self.lhs_index), (self.rhs, self.rhs_index), (self.accumulator, self.index))
-        for (array, index), count in zip(slices, MMA_OPERANDS[self.instruction.data], strict=True):
+        for (array, index), count in zip(slices, atom.held, strict=True):
             check_registers("cuda.mma", array, index, count)
