@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, i1, i32
 from xdsl.ir import SSAValue
@@ -17,14 +17,17 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import FALSE, check_one_of
+from irc.dialects.cuda.common import FALSE, GLOBAL, SHARED, AccessOp, check_one_of
 from irc.dialects.cuda.spelling import ptx
-from irc.dialects.cuda.types import PtrType, TensorMapType
+from irc.dialects.cuda.types import PtrType, TensorMapType, size_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import flag, number
 
 MAX_ARRIVALS = 2**20 - 1
 """The greatest count of an mbarrier (PTX ISA, 9.7.13.15.9)."""
+
+BARRIER_BYTES = 8
+"""Size and alignment of an mbarrier."""
 
 
 class BareOp(EffectOp):
@@ -51,7 +54,7 @@ class PendingOp(EffectOp):
 
 
 @irdl_op_definition
-class CpAsyncOp(EffectOp):
+class CpAsyncOp(AccessOp):
     """Copy `bytes` (4, 8 or 16) from global to shared memory, asynchronously (PTX ISA, cp.async). A false predicate
     writes zeros."""
 
@@ -73,6 +76,10 @@ class CpAsyncOp(EffectOp):
         bytes: int = 16,
     ) -> None:
         super().__init__(operands=[address, pointer, offset, predicate], properties={"bytes": number(bytes)})
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return dict.fromkeys((GLOBAL, SHARED), self.bytes.value.data)
 
     def verify_(self) -> None:
         check_one_of("cuda.cp_async: bytes", self.bytes.value.data, (4, 8, 16))
@@ -104,7 +111,7 @@ def _tma_load_variant(op: TmaLoadOp) -> str:
 
 
 @ptx(_tma_load, variant=_tma_load_variant)
-class TmaLoadOp(EffectOp):
+class TmaLoadOp(AccessOp):
     """Load a box to shared memory; its bytes count on the barrier (PTX ISA, cp.async.bulk.tensor). For one thread.
 
     `coordinates` are the box's first element, outermost dimension first. Where the map has a window, they are its first
@@ -136,6 +143,10 @@ class TmaLoadOp(EffectOp):
     ) -> None:
         super().__init__(operands=[map, address, barrier, mask, coordinates, moved])
 
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return _elements(self.map)
+
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
         assert isinstance(self.map.type, TensorMapType)
@@ -153,7 +164,7 @@ def _tma_store(op: TmaStoreOp) -> str:
 
 
 @ptx(_tma_store, variant=lambda op: f"{'add_' if op.adds else ''}{len(op.coordinates)}d")
-class TmaStoreOp(EffectOp):
+class TmaStoreOp(AccessOp):
     """Store a box from shared memory; it belongs to the thread's next bulk group. For one thread. With `add` each
     element is added to the one in memory, at once (PTX ISA, cp.reduce.async.bulk.tensor); they are of f32."""
 
@@ -170,6 +181,10 @@ class TmaStoreOp(EffectOp):
     @property
     def adds(self) -> bool:
         return bool(self.add.value.data)
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return _elements(self.map)
 
     def verify_(self) -> None:
         _check_coordinates(self.map, self.coordinates)
@@ -212,7 +227,7 @@ class PrefetchTensorMapOp(EffectOp):
 
 
 @ptx("mbarrier.init.shared::cta.b64 [{address}], {count}")
-class BarrierInitOp(EffectOp):
+class BarrierInitOp(AccessOp):
     """Make 8 bytes of shared memory a barrier that `count` arrivals complete."""
 
     name = "cuda.barrier_init"
@@ -222,6 +237,10 @@ class BarrierInitOp(EffectOp):
 
     def __init__(self, address: SSAValue, count: int) -> None:
         super().__init__(operands=[address], properties={"count": number(count)})
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {SHARED: BARRIER_BYTES}
 
     def verify_(self) -> None:
         if not 1 <= self.count.value.data <= MAX_ARRIVALS:
@@ -307,3 +326,9 @@ def _check_coordinates(map: SSAValue, coordinates: Sequence[SSAValue]) -> None:
     assert isinstance(map.type, TensorMapType)
     if len(coordinates) != map.type.rank:
         raise VerifyException(f"expected {map.type.rank} coordinates for {map.type}, found {len(coordinates)}")
+
+
+def _elements(map: SSAValue) -> Mapping[str, int]:
+    """Accesses by TMA: any element of a box may be outside of the array."""
+    assert isinstance(map.type, TensorMapType)
+    return {GLOBAL: size_of(map.type.element)}

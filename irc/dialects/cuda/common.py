@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.types import RegistersType
+from irc.ir.operations import EffectOp
 from irc.ir.properties import constant_of
 
 FALSE = BoolAttr.from_bool(False)
@@ -16,7 +17,18 @@ FALSE = BoolAttr.from_bool(False)
 ACCESS_BYTES = (1, 2, 4, 8, 16)
 """Sizes of one memory access of one thread (PTX ISA, 6.4.1)."""
 
+GLOBAL, SHARED = "global", "shared"
+
 Value = SSAValue | Operation
+
+
+class AccessOp(EffectOp):
+    """An op that reads or writes global or shared memory."""
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        """Bytes that it reads or writes at once, by the memory."""
+        raise NotImplementedError
 
 
 def element_of(array: SSAValue) -> Attribute:

@@ -9,6 +9,7 @@ additions: no sum of both is made before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32
@@ -26,7 +27,16 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.common import ACCESS_BYTES, FALSE, check_one_of, check_registers, element_of
+from irc.dialects.cuda.common import (
+    ACCESS_BYTES,
+    FALSE,
+    GLOBAL,
+    SHARED,
+    AccessOp,
+    check_one_of,
+    check_registers,
+    element_of,
+)
 from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
@@ -68,7 +78,7 @@ class SharedOp(PureOp):
             raise VerifyException(f"expected an offset into shared memory, found {self.offset.value.data}")
 
 
-class GlobalLoadOp(EffectOp):
+class GlobalLoadOp(AccessOp):
     """A load from global memory into registers."""
 
     pointer = operand_def(PtrType)
@@ -86,6 +96,10 @@ class GlobalLoadOp(EffectOp):
     def elements(self) -> int:
         """How many are loaded."""
         raise NotImplementedError
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {GLOBAL: self.elements * size_of(element_of(self.array))}
 
     @property
     def caches(self) -> tuple[str, ...]:
@@ -200,6 +214,11 @@ class LoadAcrossOp(GlobalLoadOp):
         return _word_elements(self.array)
 
     @property
+    def accesses(self) -> Mapping[str, int]:
+        """It begins at any element."""
+        return {GLOBAL: size_of(element_of(self.array))}
+
+    @property
     def caches(self) -> tuple[str, ...]:
         return READ_ONLY
 
@@ -210,7 +229,7 @@ class LoadAcrossOp(GlobalLoadOp):
 
 
 @irdl_op_definition
-class StoreOp(EffectOp):
+class StoreOp(AccessOp):
     """`count` elements of registers into global memory. `cache`: streaming, write_back."""
 
     name = "cuda.store"
@@ -241,6 +260,10 @@ class StoreOp(EffectOp):
             properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
         )
 
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {GLOBAL: self.count.value.data * size_of(element_of(self.array))}
+
     def verify_(self) -> None:
         _check_access("cuda.store", self.array, self.index, self.count)
         _check_pointer(self.pointer, self.array)
@@ -248,7 +271,7 @@ class StoreOp(EffectOp):
             check_one_of("cache", self.cache.data, STORE_CACHES)
 
 
-class SharedAccessOp(EffectOp):
+class SharedAccessOp(AccessOp):
     """An access of `count` elements of shared memory."""
 
     address = operand_def(i32)
@@ -258,6 +281,10 @@ class SharedAccessOp(EffectOp):
 
     def __init__(self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 1) -> None:
         super().__init__(operands=[address, array, index], properties={"count": number(count)})
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {SHARED: self.count.value.data * size_of(element_of(self.array))}
 
     def verify_(self) -> None:
         _check_access(self.name, self.array, self.index, self.count)
@@ -350,7 +377,7 @@ class StmatrixOp(MatrixOp):
 
 
 @irdl_op_definition
-class AtomicOp(EffectOp):
+class AtomicOp(AccessOp):
     """Update one element of global memory atomically (relaxed, device scope) and give the element that was there.
 
     `add` takes i32, i64, f32, f64; `min`, `max` (signed) and `exchange` take i32 and i64.
@@ -370,6 +397,10 @@ class AtomicOp(EffectOp):
         super().__init__(
             operands=[value, pointer, offset, None], properties={"kind": StringAttr(kind)}, result_types=[value.type]
         )
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {GLOBAL: size_of(self.value.type)}
 
     def verify_(self) -> None:
         check_one_of("kind", self.kind.data, ATOMICS)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.ir import Operation
 
-from irc.dialects import cuda
 from irc.interpreters.sim.barriers import BlockBarrier, ClusterBarriers, NamedBarriers
 from irc.interpreters.sim.block_order import BlockOrder
 from irc.interpreters.sim.clocks import WARP, Clocks
 from irc.interpreters.sim.errors import threads_text
-from irc.interpreters.sim.mbarrier import BYTES
 from irc.interpreters.sim.memory import Array, Memory
 from irc.interpreters.sim.shadow import Shadow
 from irc.interpreters.sim.units import Units
@@ -150,17 +148,3 @@ class Frame:
 def of_active(s: Strand, lanes: Array | None, wrong: Array) -> Array:
     """Of the active lanes the wrong ones of `lanes`."""
     return wrong if lanes is None else np.isin(s.numbers, lanes[wrong])
-
-
-def shared_granule(kernel: cuda.KernelOp) -> int:
-    """Bytes of the smallest access to shared memory that the kernel makes."""
-    sizes = [16]
-    for op in kernel.walk():
-        if isinstance(op, cuda.SharedLoadOp | cuda.SharedStoreOp):
-            assert isinstance(op.array.type, cuda.RegistersType)
-            sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
-        elif isinstance(op, cuda.CpAsyncOp):
-            sizes.append(op.bytes.value.data)
-        elif isinstance(op, cuda.BarrierInitOp):
-            sizes.append(BYTES)
-    return min(sizes)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from irc.dialects import cuda
-from irc.interpreters.sim.frame import shared_granule
+from irc.dialects.cuda.common import GLOBAL, SHARED, AccessOp
 from irc.interpreters.sim.memory import Array, Memory, Span
 from irc.interpreters.sim.shadow import Shadow
 from irc.ir.properties import values_of
@@ -23,8 +23,8 @@ class Grid:
         self.cluster = values_of(kernel.cluster) or (1, 1, 1)
         self.cluster_blocks = prod(self.cluster)
         self.blocks = prod(self.extents)
-        self.shared_granule = shared_granule(kernel)
-        self._granule = _global_granule(kernel)
+        self.shared_granule = _granule(kernel, SHARED)
+        self._granule = _granule(kernel, GLOBAL)
         self._written = tuple(written)
         self._shadows: dict[int, Shadow] = {}
         self.words: dict[Any, Array] = {}
@@ -58,21 +58,7 @@ class Grid:
                 memory.written[...] = written
 
 
-def _global_granule(kernel: cuda.KernelOp) -> int:
-    """Bytes of the smallest access to global memory that the kernel makes."""
-    sizes = [16]
-    for op in kernel.walk():
-        if isinstance(op, cuda.LoadOp | cuda.LoadOrOp | cuda.StoreOp):
-            assert isinstance(op.array.type, cuda.RegistersType)
-            sizes.append(op.count.value.data * cuda.size_of(op.array.type.element))
-        elif isinstance(op, cuda.LoadAcrossOp):
-            assert isinstance(op.array.type, cuda.RegistersType)
-            sizes.append(cuda.size_of(op.array.type.element))
-        elif isinstance(op, cuda.AtomicOp):
-            sizes.append(cuda.size_of(op.value.type))
-        elif isinstance(op, cuda.TmaLoadOp | cuda.TmaStoreOp):
-            assert isinstance(op.map.type, cuda.TensorMapType)
-            sizes.append(cuda.size_of(op.map.type.element))
-        elif isinstance(op, cuda.CpAsyncOp):
-            sizes.append(op.bytes.value.data)
-    return min(sizes)
+def _granule(kernel: cuda.KernelOp, memory: str) -> int:
+    """Bytes of the smallest access to a memory that the kernel makes."""
+    accesses = (op.accesses for op in kernel.walk() if isinstance(op, AccessOp))
+    return min([16, *(found[memory] for found in accesses if memory in found)])

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-BYTES = 8
-"""Size and alignment of a barrier."""
-
 MAX_BYTES = 2**20 - 1
 """The range of the transaction count."""
 

@@ -15,9 +15,10 @@ import numpy as np
 from xdsl.ir import Operation
 
 from irc.dialects import cuda
+from irc.dialects.cuda.async_ops import BARRIER_BYTES
 from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.frame import Frame
-from irc.interpreters.sim.mbarrier import BYTES, Mbarrier, MbarrierError
+from irc.interpreters.sim.mbarrier import Mbarrier, MbarrierError
 from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.phases import Wait, waits_of
 from irc.interpreters.sim.registry import simulates
@@ -133,7 +134,7 @@ def require_fenced(s: Strand, op: Operation, barrier: Barrier, lanes: Array) -> 
 
 def _by_barrier(s: Strand, op: Operation, address: Any) -> Iterator[tuple[Barrier, Array]]:
     """The barriers that the active lanes name in their own blocks, each with those lanes."""
-    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), BYTES)
+    byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), BARRIER_BYTES)
     for byte_offset in np.unique(byte_offsets).tolist():
         lanes = s.numbers[byte_offsets == byte_offset]
         yield barrier_at(s, op, byte_offset, lanes), lanes
@@ -142,9 +143,9 @@ def _by_barrier(s: Strand, op: Operation, address: Any) -> Iterator[tuple[Barrie
 @simulates(cuda.BarrierInitOp)
 def barrier_init(s: Strand, op: cuda.BarrierInitOp, address: Any) -> None:
     frame, table = s.frame, barriers_of(s)
-    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BYTES)
-    frame.shared_shadow.write(s, op, s.numbers, byte_offsets, BYTES)
-    frame.shared.mark(byte_offsets // BYTES, BYTES)
+    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BARRIER_BYTES)
+    frame.shared_shadow.write(s, op, s.numbers, byte_offsets, BARRIER_BYTES)
+    frame.shared.mark(byte_offsets // BARRIER_BYTES, BARRIER_BYTES)
     for byte_offset, lane in zip(byte_offsets.tolist(), s.numbers.tolist(), strict=True):
         if byte_offset in table.at:
             s.fail("protocol", op, f"{table.at[byte_offset].describe()} is initialized again", s.numbers == lane)
@@ -185,7 +186,7 @@ def barrier_arrive_cluster(s: Strand, op: cuda.BarrierArriveClusterOp, address: 
         s.fail("out of bounds", op, f"{op.name} on block {ranks[wrong][0]} of a cluster of {cluster}", wrong)
     own = s.numbers // frame.threads
     targets = own // cluster * cluster + ranks
-    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BYTES, lanes=targets * frame.threads)
+    byte_offsets = frame.shared_byte_offsets(s, op, s.spread(address), BARRIER_BYTES, lanes=targets * frame.threads)
     for byte_offset in np.unique(byte_offsets).tolist():
         lanes = s.numbers[byte_offsets == byte_offset]
         barrier = barrier_at(s, op, byte_offset, lanes)

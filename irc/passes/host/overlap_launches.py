@@ -13,25 +13,13 @@ from xdsl.traits import is_side_effect_free as is_pure
 
 from irc.analysis.early_reads import kept_operands
 from irc.analysis.invariants import THREADS
-from irc.dialects.cuda import (
-    AtomicOp,
-    CpAsyncOp,
-    DependencyWaitOp,
-    KernelOp,
-    LaunchDependentsOp,
-    RegistersOp,
-    StoreOp,
-    TmaLoadOp,
-    TmaStoreOp,
-)
+from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp, RegistersOp
+from irc.dialects.cuda.common import GLOBAL, AccessOp
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.ir.blocks import block_of, end_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
-
-ACCESSES = (GlobalLoadOp, StoreOp, AtomicOp, CpAsyncOp, TmaLoadOp, TmaStoreOp)
-"""The ops that read or write global memory."""
 
 
 @dataclass(frozen=True)
@@ -120,4 +108,8 @@ def _needed(op: Operation, behind: Sequence[Operation], early: Set[SSAValue]) ->
 def _first_access(block: Block) -> Operation:
     """The first of the kernel's own ops that accesses global memory, by itself or inside; the last without any."""
     last = end_of(block)
-    return next((op for op in block.ops if any(isinstance(inner, ACCESSES) for inner in op.walk())), last)
+    return next((op for op in block.ops if any(map(_is_access, op.walk()))), last)
+
+
+def _is_access(op: Operation) -> bool:
+    return isinstance(op, AccessOp) and GLOBAL in op.accesses
