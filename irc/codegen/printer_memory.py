@@ -15,8 +15,6 @@ from irc.dialects.cuda.common import ACCESS_BYTES
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.ir.properties import constant_of
 
-_AXES = "xyz"
-
 
 def element(p: KernelPrinter, array: SSAValue, index: SSAValue) -> str:
     """An element of a register array or of memory."""
@@ -47,17 +45,6 @@ def _cache(op: GlobalLoadOp | cuda.StoreOp) -> str:
 @prints(cuda.ReturnOp)
 def end(p: KernelPrinter, op: cuda.ReturnOp) -> None:
     """A kernel ends where its text does."""
-
-
-@prints(cuda.ThreadIdOp)
-def thread_id(p: KernelPrinter, op: cuda.ThreadIdOp) -> None:
-    p.define(op.result, f"({p.type(op.result.type)})threadIdx.x")
-
-
-@prints(cuda.BlockIdOp, cuda.GridSizeOp)
-def along_axis(p: KernelPrinter, op: cuda.BlockIdOp | cuda.GridSizeOp) -> None:
-    extent = "blockIdx" if isinstance(op, cuda.BlockIdOp) else "gridDim"
-    p.define(op.result, f"({p.type(op.result.type)}){extent}.{_AXES[op.axis.value.data]}")
 
 
 @prints(cuda.ClusterRankOp)

@@ -15,7 +15,7 @@ from irc.codegen.prelude import snippets
 from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.snippet import Snippet, placeholders
 from irc.dialects.cuda import SPELLINGS, TensorMapType
-from irc.dialects.cuda.spelling import PLACE
+from irc.dialects.cuda.spelling import PLACE, RESULT_TYPE
 
 Argument: TypeAlias = SSAValue | int
 Operand: TypeAlias = Argument | Sequence[Argument]
@@ -51,6 +51,8 @@ def _number(op: IRDLOperation, name: str) -> int | None:
 
 
 def _in_place(p: KernelPrinter, op: IRDLOperation, name: str) -> str:
+    if name == RESULT_TYPE:
+        return p.type(op.results[0].type)
     number = _number(op, name)
     return p.value(getattr(op, name)) if number is None else str(number)
 

@@ -9,7 +9,8 @@ A row is the class of its op under a decorator:
         name = "cuda.barrier_init"
 
 In the text, `{x}` stands for the operand or integer property x of the op. Operands of any number are a vector of PTX,
-innermost first, where the op has them outermost first. `{x:h}` is one of 16 bits.
+innermost first, where the op has them outermost first. `{x:h}` is one of 16 bits. In C++, `{type}` is the type of the
+op's result.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ Text: TypeAlias = "str | Callable[[Any], str]"
 
 PLACE = re.compile(r"\{(\w+)(?::(\w))?\}")
 """The place of an operand in a text, and the letter of its constraint."""
+
+RESULT_TYPE = "type"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class PositionOp(PureOp):
         super().__init__(result_types=[IndexType()])
 
 
-@irdl_op_definition
+@cpp("({type})threadIdx.x")
 class ThreadIdOp(PositionOp):
     """The thread's number in its block, `threadIdx.x`."""
 
@@ -62,6 +62,9 @@ class ClusterRankOp(PositionOp):
     """The block's number in its cluster, `%cluster_ctarank`; 0 without clusters."""
 
     name = "cuda.cluster_rank"
+
+
+AXES = "xyz"
 
 
 class AxisOp(PureOp):
@@ -79,14 +82,14 @@ class AxisOp(PureOp):
             raise VerifyException(f"expected axis 0, 1 or 2, found {self.axis.value.data}")
 
 
-@irdl_op_definition
+@cpp(lambda op: f"({{type}})blockIdx.{AXES[op.axis.value.data]}")
 class BlockIdOp(AxisOp):
     """The block's place in the grid, `blockIdx`."""
 
     name = "cuda.block_id"
 
 
-@irdl_op_definition
+@cpp(lambda op: f"({{type}})gridDim.{AXES[op.axis.value.data]}")
 class GridSizeOp(AxisOp):
     """The grid's extent in blocks, `gridDim`."""
 
