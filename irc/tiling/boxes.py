@@ -1,38 +1,22 @@
 """The box of a permutation: the dimensions that a tile takes elements of, so that every array is walked in long runs.
 
-The *chain* of an array is its dimensions from the contiguous one outwards, as long as each begins where the one before
-ends. A box takes dimensions of the chains of two arrays, one for each direction, until the runs of both are as long as
-they should be; the last one in part. Neighbors in a chain that only one direction takes become one dimension, so a
-permutation of many short dimensions is tiled like a transpose of a matrix.
+A box takes dimensions of the chains of two arrays (`irc/tiling/chains.py`), one for each direction, until the runs of
+both are as long as they should be; the last one in part. Neighbors in a chain that only one direction takes become one
+dimension, so a permutation of many short dimensions is tiled like a transpose of a matrix.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
 from math import prod
 
 from irc.analysis.op_classes import LARGE
 from irc.ir.dtypes import element_of
-from irc.layout.requests import SECTOR_BYTES
 from irc.support.integers import ceil_div, power_of_two, round_up
-from irc.tiling.domains import Domains, Operand, Space
-from irc.tiling.index_maps import (
-    Coords,
-    Dim,
-    Lin,
-    Mod,
-    atoms,
-    bounds,
-    constant,
-    lin_of,
-    new_dim,
-    offset,
-    substitute,
-    terms,
-)
+from irc.tiling.chains import Chain, address_of, apart, begin_anywhere, by_steps, chains, sector_of
+from irc.tiling.domains import Domains, Space
+from irc.tiling.index_maps import Dim, Lin, Mod, constant, lin_of, new_dim, offset, substitute, terms
 
 SPACIOUS = 32768
 """Bytes that a tile may have, if it is up to twice as large as wanted, for its rows to be whole."""
@@ -59,89 +43,6 @@ MIN_HALVED = 8192
 """Elements of the smallest tile that is halved for that: 32 of each of 256 threads."""
 
 
-@dataclass(frozen=True)
-class Chain:
-    """The chain of one array, from the contiguous dimension outwards, and the access that moves so. elements: of all
-    arrays that move in its direction."""
-
-    dims: tuple[Dim, ...]
-    operand: Operand
-    coords: Coords
-    elements: int
-
-
-def chains(domains: Domains, dims: Sequence[Dim]) -> list[Chain]:
-    """The chain of each direction, that of a result first, then those of more elements. Directions are told apart by
-    the dimension that is contiguous; arrays that share it are spoken for by a result, else by the largest."""
-    found: dict[Dim, Chain] = {}
-    for operand in domains.operands:
-        for coords in operand.accesses:
-            steps = {d: step_of(domains, operand, coords, d) for d in dims}
-            own = Chain(_chain(steps), operand, coords, prod(operand.shape))
-            if not own.dims:
-                continue
-            known = found.get(own.dims[0])
-            both = [own] if known is None else [known, own]
-            best = max(both, key=_importance)
-            found[own.dims[0]] = replace(best, elements=sum(c.elements for c in both))
-    largest = max((c.elements for c in found.values()), default=0)
-    kept = [c for c in found.values() if c.elements * LARGE >= largest]
-    return sorted(kept, key=lambda c: (not c.operand.is_stored, -c.elements))
-
-
-def _apart(domains: Domains, dims: Sequence[Dim], first: Chain) -> list[Chain]:
-    """The chain of the largest operand that begins as the result's does and goes on in other dimensions, where the runs
-    that they share are not worth requests of their own: short ones, and those that begin within words."""
-    found: list[Chain] = []
-    for operand in domains.operands:
-        for coords in operand.accesses:
-            own = Chain(
-                _chain({d: step_of(domains, operand, coords, d) for d in dims}), operand, coords, prod(operand.shape)
-            )
-            pairs = takewhile(lambda pair: pair[0] == pair[1], zip(own.dims, first.dims, strict=False))
-            shared = prod(d.extent for d, _ in pairs)
-            is_short = shared * element_of(operand.element_type).size < SECTOR_BYTES
-            if own.dims[:1] != first.dims[:1] or own.dims == first.dims or len(own.dims) < 2:
-                continue
-            if is_short or _begin_anywhere(domains, own, dims) or _begin_anywhere(domains, first, dims):
-                found.append(own)
-    return sorted(found, key=lambda c: -c.elements)[:1]
-
-
-def walk_of(domains: Domains, operand: Operand, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The chain of an array that is accessed once; empty where it is not."""
-    if len(operand.accesses) != 1:
-        return ()
-    return _chain({d: step_of(domains, operand, operand.accesses[0], d) for d in dims})
-
-
-def _importance(chain: Chain) -> tuple[bool, int, int]:
-    return chain.operand.is_stored, prod(chain.operand.shape), len(chain.dims)
-
-
-def step_of(domains: Domains, operand: Operand, coords: Coords, dim: Dim) -> int:
-    """How far an access moves, in elements, when the dimension goes from 0 to 1 with all others at 0."""
-    moved = 0
-    for lin, stride in zip(coords, operand.strides, strict=True):
-        lin = domains.bindings.resolve(lin)
-        here, there = (bounds(substitute(lin, _fixed(lin, dim, at)))[0] for at in (0, 1))
-        moved += (there - here) * stride
-    return moved
-
-
-def _fixed(lin: Lin, dim: Dim, value: int) -> dict[Dim, Lin]:
-    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, Dim)}
-
-
-def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
-    chain: list[Dim] = []
-    run = 1
-    while (following := next((d for d, step in steps.items() if step == run and d not in chain), None)) is not None:
-        chain.append(following)
-        run *= following.extent
-    return tuple(chain)
-
-
 def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instructions: int) -> dict[Dim, int]:
     """`box_permutation`, with a half of one of two sides where several arrays are loaded, all rows begin with sectors,
     the work on an element is some instructions long, and the tiles are enough fuller."""
@@ -157,7 +58,7 @@ def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instru
 def _filled(domains: Domains, space: Space, sides: tuple[int, ...]) -> float:
     """The part of the tiles' elements that exist; 0 where rows begin within sectors, which shorter ones would have more
     of. Nothing is changed."""
-    if any(_begin_anywhere(domains, chain, space) for chain in chains(domains, space)):
+    if any(begin_anywhere(domains, chain, space) for chain in chains(domains, space)):
         return 0.0
     bindings, dims = domains.bindings, list(space)
     domains.bindings = bindings.with_bound(())
@@ -180,28 +81,28 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
     # (docs/layout-search.md has figures).
     is_alone = len(domains.loaded) == 1
     if len(found) == 1 and is_alone:
-        found += _apart(domains, space, found[0])
+        found += apart(domains, space, found[0])
     if len(found) < 2:
         if found and not is_alone:
             # Tiles that share sectors of the result come one after another.
-            space.sort(key=_by_steps(domains, found[0], space).index, reverse=True)
+            space.sort(key=by_steps(domains, found[0], space).index, reverse=True)
         return {}
-    shares_sectors = is_alone and _begin_anywhere(domains, found[1], space)
+    shares_sectors = is_alone and begin_anywhere(domains, found[1], space)
     sides = _sides(sides, len(found))
     taken = [_take(chain.dims, side) for chain, side in zip(found, sides, strict=True)]
-    if is_alone and len(found) == 2 and _begin_anywhere(domains, found[0], space):
+    if is_alone and len(found) == 2 and begin_anywhere(domains, found[0], space):
         tiles, away_in_operand = _whole_rows(domains, space, found, taken, sides)
     else:
         tiles = _parts(domains, space, found, taken, sides)
-        away_in_operand = _by_steps(domains, found[1], space)
+        away_in_operand = by_steps(domains, found[1], space)
     room = prod(sides) // prod(tiles.values())
-    for dim in _by_steps(domains, found[0], [d for d in space if d not in tiles]):
+    for dim in by_steps(domains, found[0], [d for d in space if d not in tiles]):
         if room < 2:
             break
         tiles[dim] = _part(dim.extent, min(room, power_of_two(dim.extent)))
         room //= tiles[dim]
     several = [d for d in space if tiles.get(d, 1) < d.extent]
-    along = [_by_steps(domains, chain, several) for chain in found]
+    along = [by_steps(domains, chain, several) for chain in found]
     neighbors = list(dict.fromkeys(order[0] for order in along if order))
     beside = next((d for d in away_in_operand if d in several), None)
     if shares_sectors and beside is not None and neighbors and beside != neighbors[0]:
@@ -209,9 +110,9 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
         strips = [ceil_div(d.extent, tiles.get(d, 1)) * size for d in (neighbors[0], beside)]
         if strips[1] <= STRIP * domains.machine.l2 < strips[0]:
             neighbors = [beside, neighbors[0]]
-    if not is_alone and any(_begin_anywhere(domains, chain, space) for chain in found[1:]):
+    if not is_alone and any(begin_anywhere(domains, chain, space) for chain in found[1:]):
         neighbors = _in_cache(domains, neighbors, tiles)
-    away = _by_steps(domains, found[0], space)
+    away = by_steps(domains, found[0], space)
     space.sort(key=lambda d: (d in several, -away.index(d)))
     for dim in reversed(neighbors):
         space.remove(dim)
@@ -241,7 +142,11 @@ def _sides(sides: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def _parts(
-    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
+    domains: Domains,
+    space: Space,
+    found: Sequence[Chain],
+    taken: Sequence[dict[Dim, int]],
+    sides: tuple[int, ...],
 ) -> dict[Dim, int]:
     """Tiles of whole rows of all directions, or of equal parts of them."""
     counts = Counter(d for own in taken for d in own)
@@ -255,7 +160,11 @@ def _parts(
 
 
 def _whole_rows(
-    domains: Domains, space: Space, found: Sequence[Chain], taken: Sequence[dict[Dim, int]], sides: tuple[int, ...]
+    domains: Domains,
+    space: Space,
+    found: Sequence[Chain],
+    taken: Sequence[dict[Dim, int]],
+    sides: tuple[int, ...],
 ) -> tuple[dict[Dim, int], list[Dim]]:
     """Tiles of a result whose rows begin at any element: what it takes becomes one dimension, which is cut where words
     of memory begin. Beside it the dimensions in the order in which they lead away in the operand, where that cut moves
@@ -276,7 +185,7 @@ def _whole_rows(
         tiles[dim] = extent
     dim = domains.join(list(reversed(row)))
     space[:] = [d for d in space if d not in row] + [dim]
-    away = _by_steps(domains, found[1], space)
+    away = by_steps(domains, found[1], space)
     skewed = _skew(domains, found[0], space, dim)
     spacious = min(2 * prod(sides), SPACIOUS // element_of(found[0].operand.element_type).size)
     most = max(prod(sides), spacious)
@@ -299,23 +208,11 @@ def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> floa
     return work if tile >= min(side, extent) else work / PREFERENCE
 
 
-def _begin_anywhere(domains: Domains, chain: Chain, space: Sequence[Dim]) -> bool:
-    """Whether rows of the array begin within sectors of memory."""
-    word = _sector(chain.operand)
-    return any(step_of(domains, chain.operand, chain.coords, d) % word for d in space if d not in chain.dims[:1])
-
-
-def _sector(operand: Operand) -> int:
-    """The elements of a sector of memory. Words are in whole sectors then too: on an H200 a permutation of bytes whose
-    rows begin at every word reaches 0.92 of a copy, and 0.72 where tiles begin at any of them."""
-    return max(1, SECTOR_BYTES // element_of(operand.element_type).size)
-
-
 def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     """Puts a dimension in the place of the result's contiguous one that begins where the sector of memory begins in
     which a row does: multiples of a sector along it are sectors of memory."""
-    word = _sector(chain.operand)
-    begin = substitute(_address(domains, chain), {dim: constant(0)})
+    word = sector_of(chain.operand)
+    begin = substitute(address_of(domains, chain), {dim: constant(0)})
     within = constant(offset(begin))
     for atom, factor in terms(begin):
         part = atom.value % atom.by if isinstance(atom, Mod) else Lin(((atom, 1),), 0)
@@ -327,19 +224,6 @@ def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     domains.bindings.bind(dim, lin_of(skewed) - within)
     space[space.index(dim)] = skewed
     return skewed
-
-
-def _address(domains: Domains, chain: Chain) -> Lin:
-    """Where an access is in its array's memory, in elements."""
-    total = constant(0)
-    for lin, stride in zip(chain.coords, chain.operand.strides, strict=True):
-        total = total + domains.bindings.resolve(lin) * stride
-    return total
-
-
-def _by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:
-    """The dimensions in the order in which they lead away in the chain's array, neighbors first."""
-    return sorted(dims, key=lambda d: abs(step_of(domains, chain.operand, chain.coords, d)))
 
 
 def _take(chain: Sequence[Dim], side: int) -> dict[Dim, int]:

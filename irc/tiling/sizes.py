@@ -8,7 +8,7 @@ from math import prod
 
 from irc.analysis.op_classes import LARGE
 from irc.support.integers import ceil_div, power_of_two, round_up
-from irc.tiling.boxes import step_of
+from irc.tiling.chains import step_of
 from irc.tiling.domains import Domains, Operand
 from irc.tiling.index_maps import Dim
 

@@ -12,8 +12,9 @@ from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.layout.requests import WIDEST
 from irc.support.diagnostics import IrcError
-from irc.tiling.boxes import fullest_boxes, walk_of
+from irc.tiling.boxes import fullest_boxes
 from irc.tiling.cascades import CascadePlan, emit_cascade
+from irc.tiling.chains import walk_of
 from irc.tiling.columns import ColumnsPlan, emit_columns
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
