@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, f64, i32, i64
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda
-from irc.expansion.code import Code
+from irc.expansion.code import ScalarBuilder
 from irc.expansion.vector_functions import ROUNDING
 
 FAR = float(1 << 24)
@@ -52,14 +52,14 @@ TURNS_LOW = tuple(fraction >> 160 & 0xFFFFFFFF for fraction in _FRACTIONS)
 """What TURNS lacks, in units of 2 ** -96."""
 
 
-def near_angle(code: Code, x: SSAValue) -> SSAValue:
+def near_angle(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """By 1 / (2 pi) in two floats: for |x| below FAR, where its error is small."""
     whole = code.sub(code.fma(x, PER_TURN_HIGH, ROUNDING), ROUNDING)
     rest = code.fma(x, PER_TURN_HIGH, code.neg(whole))
     return code.mul(code.fma(x, PER_TURN_LOW, rest), TURN)
 
 
-def angle(code: Code, x: SSAValue) -> SSAValue:
+def angle(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """Of any angle: beyond FAR by the fraction that each power of two leaves (Payne and Hanek, "Radian reduction for
     trigonometric functions", 1983). That side is short: it stands in the code of every element of a thread."""
     is_far = code.test(code.absolute(x), "oge", FAR)
@@ -67,14 +67,14 @@ def angle(code: Code, x: SSAValue) -> SSAValue:
     return reduced
 
 
-def _far_angle(code: Code, x: SSAValue) -> SSAValue:
+def _far_angle(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     place, mantissa = _power_and_mantissa(code, x)
     product = code(arith.MuliOp(code(cuda.LookupOp(TURNS, place)), mantissa))
     turns = code(arith.SIToFPOp(code(arith.TruncIOp(_shifted(code, product, 32), i32)), f32))
     return code.fma(turns, code.with_sign(TURN_OF_INTEGER, x), _nan_of_infinity(code, x))
 
 
-def quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def quarters(code: ScalarBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """(rest, n): x is n pi / 2 + rest, for a rest of up to pi / 4, as accurate as a float is; of n the last two bits
     count."""
     is_far = code.test(code.absolute(x), "oge", FAR_QUARTERS)
@@ -82,7 +82,7 @@ def quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     return rest, n
 
 
-def _near_quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _near_quarters(code: ScalarBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """By pi / 2 in three parts (Cody and Waite, "Software manual for the elementary functions", 1980)."""
     rounded = code.fma(x, PER_QUARTER, ROUNDING)
     n = code.sub(rounded, ROUNDING)
@@ -92,7 +92,7 @@ def _near_quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     return rest, code.bits(rounded)
 
 
-def _far_quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _far_quarters(code: ScalarBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """By 96 bits of the fraction of a revolution: next to a quarter the first 30 of them may be 0."""
     place, mantissa = _power_and_mantissa(code, x)
     high, low = (code(arith.MuliOp(code(cuda.LookupOp(each, place)), mantissa)) for each in (TURNS, TURNS_LOW))
@@ -107,7 +107,7 @@ def _far_quarters(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     return signed, code.select(is_negative, code(arith.SubiOp(code.integer(0), n)), n)
 
 
-def _power_and_mantissa(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _power_and_mantissa(code: ScalarBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The number of the power of two in the tables, by which the mantissa, an integer, is multiplied."""
     bits = code.bits(x)
     power = code(arith.AndIOp(code(arith.ShRUIOp(bits, code.integer(23))), code.integer(255)))
@@ -115,14 +115,14 @@ def _power_and_mantissa(code: Code, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     return code(arith.SubiOp(power, code.integer(BIAS + POWERS[0]))), code(arith.ExtUIOp(mantissa, i64))
 
 
-def _nan_of_infinity(code: Code, x: SSAValue) -> SSAValue:
+def _nan_of_infinity(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """0 of a finite number."""
     return code.sub(x, x)
 
 
-def _long(code: Code, value: int) -> SSAValue:
+def _long(code: ScalarBuilder, value: int) -> SSAValue:
     return code(arith.ConstantOp(IntegerAttr(value, i64)))
 
 
-def _shifted(code: Code, x: SSAValue, bits: int) -> SSAValue:
+def _shifted(code: ScalarBuilder, x: SSAValue, bits: int) -> SSAValue:
     return code(arith.ShRUIOp(x, _long(code, bits)))

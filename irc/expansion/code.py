@@ -16,7 +16,7 @@ from irc.dialects import cuda
 
 
 @dataclass(frozen=True)
-class Code:
+class ScalarBuilder:
     """Adds scalar ops of f32 and i32."""
 
     builder: Builder
@@ -68,14 +68,14 @@ class Code:
     def either(
         self,
         condition: SSAValue,
-        then: Callable[[Code], Sequence[SSAValue]],
-        other: Callable[[Code], Sequence[SSAValue]],
+        then: Callable[[ScalarBuilder], Sequence[SSAValue]],
+        other: Callable[[ScalarBuilder], Sequence[SSAValue]],
     ) -> Sequence[SSAValue]:
         """A branch: the values of `then` where the condition holds, else those of `other`."""
         values: Sequence[SSAValue] = ()
         blocks = Block(), Block()
         for block, side in zip(blocks, (then, other), strict=True):
-            inside = Code(Builder(InsertPoint.at_end(block)))
+            inside = ScalarBuilder(Builder(InsertPoint.at_end(block)))
             values = side(inside)
             inside.builder.insert(scf.YieldOp(*values))
         types = [value.type for value in values]
@@ -112,7 +112,7 @@ Function = Callable[..., SSAValue]
 def expand(op: Operation, function: Function) -> None:
     """Put what a function adds in the place of an op."""
     last = op.prev_op
-    value = function(Code(Builder(InsertPoint.before(op))), *op.operands)
+    value = function(ScalarBuilder(Builder(InsertPoint.before(op))), *op.operands)
     made = op.prev_op
     while made is not None and made is not last:
         for inner in made.walk():

@@ -14,7 +14,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from irc.expansion.angles import angle, near_angle, quarters
-from irc.expansion.code import Code, Function, is_approximate
+from irc.expansion.code import Function, ScalarBuilder, is_approximate
 from irc.expansion.vector_functions import (
     ERF_LOWER,
     ERF_NEAR,
@@ -53,44 +53,44 @@ COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5)
 """(sin(x) / x - 1) / x ** 2 and (cos(x) - 1) / x ** 2 in x ** 2 for |x| <= pi / 4 (Cephes)."""
 
 
-def approximate_exp(code: Code, x: SSAValue) -> SSAValue:
+def approximate_exp(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """0 where the result is subnormal."""
     return code.run(EXP2, code.mul(x, LOG2_E))
 
 
-def approximate_expm1(code: Code, x: SSAValue) -> SSAValue:
+def approximate_expm1(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     terms = code.polynomial(x, (0.00833333333, 0.0416666667, 0.166666667, 0.5))
     series = code.fma(code.mul(x, x), terms, x)
     return code.where(code.absolute(x), "olt", 0.125, series, code.sub(approximate_exp(code, x), 1.0))
 
 
-def approximate_log1p(code: Code, x: SSAValue) -> SSAValue:
+def approximate_log1p(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     terms = code.polynomial(x, (0.2, -0.25, 0.333333333, -0.5))
     series = code.fma(code.mul(x, x), terms, x)
     far = code.mul(code.run(LOG2, code.add(x, 1.0)), LN_2)
     return code.where(code.absolute(x), "olt", 0.0625, series, far)
 
 
-def approximate_tanh(code: Code, x: SSAValue) -> SSAValue:
+def approximate_tanh(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     square = code.mul(x, x)
     series = code.fma(code.mul(x, square), code.fma(square, 0.133333333, -0.333333333), x)
     return code.where(square, "olt", 0.00390625, series, _far_tanh(code, x))
 
 
-def _far_tanh(code: Code, x: SSAValue) -> SSAValue:
+def _far_tanh(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """1 - 2 / (1 + e ** 2x)."""
     power = code.run(EXP2, code.mul(x, 2 * LOG2_E))
     return code.fma(code.number(-2.0), code.run(RECIPROCAL, code.add(power, 1.0)), 1.0)
 
 
-def approximate_erf(code: Code, x: SSAValue) -> SSAValue:
+def approximate_erf(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     square = code.mul(x, x)
     upper, lower = (code.polynomial(square, terms[::-1]) for terms in (ERF_UPPER, ERF_LOWER))
     quotient = code.mul(code.mul(x, upper), code.run(RECIPROCAL, lower))
     return code.where(code.absolute(x), "oge", 3.84, code.with_sign(1.0, x), quotient)
 
 
-def approximate_pow(code: Code, x: SSAValue, y: SSAValue) -> SSAValue:
+def approximate_pow(code: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     size, whole = code.absolute(x), code(math.TruncOp(y))
     power = code.run(EXP2, code.mul(y, code.run(LOG2, size)))
     power = code.where(size, "oeq", 1.0, 1.0, power)
@@ -108,20 +108,20 @@ def approximate_pow(code: Code, x: SSAValue, y: SSAValue) -> SSAValue:
     return code.where(y, "oeq", 0.0, 1.0, code.select(is_negative, of_negative, power))
 
 
-def approximate_quotient(code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
+def approximate_quotient(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return code.run("div.full.f32", a, b)
 
 
-def approximate_product(code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
+def approximate_product(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """A quotient by the reciprocal, which is infinite where the divisor is subnormal and 0 where it itself is."""
     return code.mul(a, code.run(RECIPROCAL, b))
 
 
-def _tan(code: Code, x: SSAValue) -> SSAValue:
+def _tan(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     return code.run("div.approx.f32", code.run("sin.approx.f32", x), code.run("cos.approx.f32", x))
 
 
-def exp(code: Code, x: SSAValue) -> SSAValue:
+def exp(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """2 ** n 2 ** rest, for an n of -126 to 126, so that 2 ** n is a normal number: the rest is 0 to 1, or beyond that
     where the result is subnormal or infinite."""
     part = code.run("fma.rn.sat.f32", x, LOG2_E / 252, 0.5)
@@ -131,14 +131,14 @@ def exp(code: Code, x: SSAValue) -> SSAValue:
     return code.mul(code.run(EXP2, rest), code.shifted(code.bits(rounded)))
 
 
-def tanh(code: Code, x: SSAValue) -> SSAValue:
+def tanh(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     size, square = code.absolute(x), code.mul(x, x)
     terms = code.fma(code.polynomial(square, TANH), square, 0.0)  # 0, not -0, of 0: the result has the sign of x
     near = code.fma(terms, x, x)
     return code.where(size, "olt", TANH_NEAR, near, code.with_sign(_far_tanh(code, size), x))
 
 
-def erf(code: Code, x: SSAValue) -> SSAValue:
+def erf(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """As on a CPU, with the machine's power of 2."""
     size = code.absolute(x)
     power = code.run(EXP2, far_erf_exponent(code, size))
@@ -146,7 +146,7 @@ def erf(code: Code, x: SSAValue) -> SSAValue:
     return code.where(size, "olt", ERF_NEAR, near_erf(code, x), far)
 
 
-def log(code: Code, x: SSAValue) -> SSAValue:
+def log(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """e ln 2 + log(m), for a mantissa m of 2/3 to 4/3."""
     is_small = code.test(x, "olt", 2.0**-126)
     scaled = code.select(is_small, code.mul(x, 2.0**23), x)
@@ -165,7 +165,7 @@ def log(code: Code, x: SSAValue) -> SSAValue:
 def _periodic(shift: int) -> Function:
     """The sine of an angle that is `shift` quarters larger."""
 
-    def function(code: Code, x: SSAValue) -> SSAValue:
+    def function(code: ScalarBuilder, x: SSAValue) -> SSAValue:
         rest, n = quarters(code, x)
         if shift:
             n = code(arith.AddiOp(n, code.integer(shift)))
@@ -181,14 +181,14 @@ def _periodic(shift: int) -> Function:
     return function
 
 
-def _has_bit(code: Code, n: SSAValue, bit: int) -> SSAValue:
+def _has_bit(code: ScalarBuilder, n: SSAValue, bit: int) -> SSAValue:
     return code(arith.CmpiOp(code(arith.AndIOp(n, code.integer(bit))), code.integer(0), "ne"))
 
 
 def _instruction(name: str, scale: float | None = None) -> Function:
     """The instruction of the operand, times a number."""
 
-    def function(code: Code, x: SSAValue) -> SSAValue:
+    def function(code: ScalarBuilder, x: SSAValue) -> SSAValue:
         value = code.run(name, x)
         return value if scale is None else code.mul(value, scale)
 

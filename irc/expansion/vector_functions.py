@@ -13,7 +13,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from irc.expansion.code import Code
+from irc.expansion.code import ScalarBuilder
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
@@ -62,13 +62,13 @@ TANH_ONE = 9.1
 """From where on tanh is 1 in f32."""
 
 
-def exp(code: Code, x: SSAValue) -> SSAValue:
+def exp(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     x = code.where(x, "ogt", EXP_HIGH, EXP_HIGH, x)
     x = code.where(x, "olt", EXP_LOW, EXP_LOW, x)
     return _in_two_steps(code, *_reduced(code, x, 2 * BIAS))
 
 
-def exp2(code: Code, x: SSAValue) -> SSAValue:
+def exp2(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     x = code.where(x, "ogt", 129.0, 129.0, x)
     x = code.where(x, "olt", -151.0, -151.0, x)
     rounded = code.add(x, ROUNDING + 2 * BIAS)
@@ -76,25 +76,25 @@ def exp2(code: Code, x: SSAValue) -> SSAValue:
     return _in_two_steps(code, code.mul(code(arith.SubfOp(x, n)), log(2)), rounded)
 
 
-def _normal_exp(code: Code, x: SSAValue) -> SSAValue:
+def _normal_exp(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """Where e ** x is a normal number for certain."""
     rest, rounded = _reduced(code, x, BIAS)
     return code.mul(_near_one(code, rest), code.shifted(code.bits(rounded)))
 
 
-def _reduced(code: Code, x: SSAValue, bias: int) -> tuple[SSAValue, SSAValue]:
+def _reduced(code: ScalarBuilder, x: SSAValue, bias: int) -> tuple[SSAValue, SSAValue]:
     """(rest, n + bias + ROUNDING): x is n ln 2 + rest, for a rest of up to ln 2 / 2."""
     rounded = code.fma(x, LOG2_E, ROUNDING + bias)
     n = code.add(rounded, -ROUNDING - bias)
     return code.fma(n, -LN2_LOW, code.fma(n, -LN2_HIGH, x)), rounded
 
 
-def _near_one(code: Code, rest: SSAValue) -> SSAValue:
+def _near_one(code: ScalarBuilder, rest: SSAValue) -> SSAValue:
     """e ** rest, for a rest of up to ln 2 / 2."""
     return code.add(code.fma(code.polynomial(rest, EXP), code.mul(rest, rest), rest), 1.0)
 
 
-def _in_two_steps(code: Code, rest: SSAValue, rounded: SSAValue) -> SSAValue:
+def _in_two_steps(code: ScalarBuilder, rest: SSAValue, rounded: SSAValue) -> SSAValue:
     """e ** rest 2 ** n, for n + 2 BIAS + ROUNDING: by halves of n, as the result may be subnormal."""
     whole = code.bits(rounded)
     half = code(arith.ShRUIOp(whole, code.integer(1)))
@@ -102,7 +102,7 @@ def _in_two_steps(code: Code, rest: SSAValue, rounded: SSAValue) -> SSAValue:
     return code.mul(code.mul(_near_one(code, rest), code.shifted(half)), code.shifted(other))
 
 
-def natural_log(code: Code, x: SSAValue) -> SSAValue:
+def natural_log(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     least = 2.0**-126
     is_small = code(arith.CmpfOp(x, code.number(least), "olt"))
     scaled = code(arith.SelectOp(is_small, code.mul(x, 2.0**25), x))
@@ -124,7 +124,7 @@ def natural_log(code: Code, x: SSAValue) -> SSAValue:
     return code.where(x, "ult", 0.0, nan, y)
 
 
-def tanh(code: Code, x: SSAValue) -> SSAValue:
+def tanh(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     size, square = code.absolute(x), code.mul(x, x)
     near = code.fma(code.mul(code.polynomial(square, TANH), square), x, x)
     most = code.where(size, "ogt", TANH_ONE, TANH_ONE, size)
@@ -133,7 +133,7 @@ def tanh(code: Code, x: SSAValue) -> SSAValue:
     return code.where(size, "olt", 0.625, near, code.with_sign(far, x))
 
 
-def erf(code: Code, x: SSAValue) -> SSAValue:
+def erf(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """N. Juffa's: a polynomial, and 1 - e ** of one (stackoverflow.com/a/35148199), which is of 2 here. The power is
     below 0.2, so that its own error counts less."""
     size = code.absolute(x)
@@ -145,12 +145,12 @@ def erf(code: Code, x: SSAValue) -> SSAValue:
     return code.where(size, "olt", ERF_NEAR, near_erf(code, x), code.with_sign(far, x))
 
 
-def near_erf(code: Code, x: SSAValue) -> SSAValue:
+def near_erf(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """For |x| < ERF_NEAR."""
     return code.fma(code.polynomial(code.mul(x, x), ERF), x, x)
 
 
-def far_erf_exponent(code: Code, x: SSAValue) -> SSAValue:
+def far_erf_exponent(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     """log2(1 - erf(x)), for x >= ERF_NEAR."""
     first, second, third, fourth, *others = ERF_FAR
     total = code.fma(code.fma(x, first, third), code.mul(x, x), code.fma(x, second, fourth))
@@ -159,14 +159,14 @@ def far_erf_exponent(code: Code, x: SSAValue) -> SSAValue:
     return code.mul(total, x)
 
 
-def approximate_erf(code: Code, x: SSAValue) -> SSAValue:
+def approximate_erf(code: ScalarBuilder, x: SSAValue) -> SSAValue:
     square = code.mul(x, x)
     upper, lower = (code.polynomial(square, terms[::-1]) for terms in (ERF_UPPER, ERF_LOWER))
     quotient = code.mul(x, code(arith.DivfOp(upper, lower)))
     return code.where(code.absolute(x), "oge", 3.84, code.with_sign(code.number(1.0), x), quotient)
 
 
-FUNCTIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {
+FUNCTIONS: dict[type[Operation], Callable[[ScalarBuilder, SSAValue], SSAValue]] = {
     math.ExpOp: exp,
     math.Exp2Op: exp2,
     math.LogOp: natural_log,
@@ -175,5 +175,5 @@ FUNCTIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {
 }
 """By op: what computes it."""
 
-APPROXIMATIONS: dict[type[Operation], Callable[[Code, SSAValue], SSAValue]] = {math.ErfOp: approximate_erf}
+APPROXIMATIONS: dict[type[Operation], Callable[[ScalarBuilder, SSAValue], SSAValue]] = {math.ErfOp: approximate_erf}
 """By op: what computes it to about 2 ** -20, which is enough where a narrower type follows."""

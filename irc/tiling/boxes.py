@@ -16,7 +16,7 @@ from irc.ir.dtypes import element_of
 from irc.support.integers import ceil_div, power_of_two, round_up
 from irc.tiling.chains import Chain, address_of, apart, begin_anywhere, by_steps, chains, sector_of
 from irc.tiling.domains import Domains, Space
-from irc.tiling.index_maps import Dim, Lin, Mod, constant, lin_of, new_dim, offset, substitute, terms
+from irc.tiling.index_maps import DomainDim, Lin, Mod, constant, lin_of, new_dim, offset, substitute, terms
 
 SPACIOUS = 32768
 """Bytes that a tile may have, if it is up to twice as large as wanted, for its rows to be whole."""
@@ -43,7 +43,7 @@ MIN_HALVED = 8192
 """Elements of the smallest tile that is halved for that: 32 of each of 256 threads."""
 
 
-def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instructions: int) -> dict[Dim, int]:
+def fullest_boxes(domains: Domains, space: Space, sides: tuple[int, ...], instructions: int) -> dict[DomainDim, int]:
     """`box_permutation`, with a half of one of two sides where several arrays are loaded, all rows begin with sectors,
     the work on an element is some instructions long, and the tiles are enough fuller."""
     is_long = instructions >= MIN_WORK and len(domains.loaded) > 1
@@ -68,7 +68,7 @@ def _filled(domains: Domains, space: Space, sides: tuple[int, ...]) -> float:
     return prod(d.extent for d in space) / held
 
 
-def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[Dim, int]:
+def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> dict[DomainDim, int]:
     """Splits and merges the dimensions of a permutation and gives the extents of its tiles: about `sides` elements in a
     run of the result and of the operand, where they have so many. Empty where all arrays are walked alike.
 
@@ -120,7 +120,7 @@ def box_permutation(domains: Domains, space: Space, sides: tuple[int, ...]) -> d
     return {d: tiles[d] for d in space if d in tiles}
 
 
-def _in_cache(domains: Domains, neighbors: list[Dim], tiles: dict[Dim, int]) -> list[Dim]:
+def _in_cache(domains: Domains, neighbors: list[DomainDim], tiles: dict[DomainDim, int]) -> list[DomainDim]:
     """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
     them come, else those with the fewest tiles first."""
     counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbors}
@@ -145,9 +145,9 @@ def _parts(
     domains: Domains,
     space: Space,
     found: Sequence[Chain],
-    taken: Sequence[dict[Dim, int]],
+    taken: Sequence[dict[DomainDim, int]],
     sides: tuple[int, ...],
-) -> dict[Dim, int]:
+) -> dict[DomainDim, int]:
     """Tiles of whole rows of all directions, or of equal parts of them."""
     counts = Counter(d for own in taken for d in own)
     shared = [d for d, count in counts.items() if count > 1]
@@ -163,9 +163,9 @@ def _whole_rows(
     domains: Domains,
     space: Space,
     found: Sequence[Chain],
-    taken: Sequence[dict[Dim, int]],
+    taken: Sequence[dict[DomainDim, int]],
     sides: tuple[int, ...],
-) -> tuple[dict[Dim, int], list[Dim]]:
+) -> tuple[dict[DomainDim, int], list[DomainDim]]:
     """Tiles of a result whose rows begin at any element: what it takes becomes one dimension, which is cut where words
     of memory begin. Beside it the dimensions in the order in which they lead away in the operand, where that cut moves
     with none of them."""
@@ -179,7 +179,7 @@ def _whole_rows(
         if length >= sides[0] or (dim in taken[1] and held < min(dim.extent, sides[1] // 2)):
             break
         row.append(dim)
-    tiles: dict[Dim, int] = {}
+    tiles: dict[DomainDim, int] = {}
     for run in _runs(found[1].dims, taken[1], row):
         dim, extent = _merge(domains, space, run, taken[1], sides[1])
         tiles[dim] = extent
@@ -208,7 +208,7 @@ def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> floa
     return work if tile >= min(side, extent) else work / PREFERENCE
 
 
-def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
+def _skew(domains: Domains, chain: Chain, space: Space, dim: DomainDim) -> DomainDim:
     """Puts a dimension in the place of the result's contiguous one that begins where the sector of memory begins in
     which a row does: multiples of a sector along it are sectors of memory."""
     word = sector_of(chain.operand)
@@ -226,9 +226,9 @@ def _skew(domains: Domains, chain: Chain, space: Space, dim: Dim) -> Dim:
     return skewed
 
 
-def _take(chain: Sequence[Dim], side: int) -> dict[Dim, int]:
+def _take(chain: Sequence[DomainDim], side: int) -> dict[DomainDim, int]:
     """How much of each dimension of a chain makes a run of about `side` elements."""
-    taken: dict[Dim, int] = {}
+    taken: dict[DomainDim, int] = {}
     run = 1
     for dim in chain:
         if side // run < 2 and taken:
@@ -240,10 +240,10 @@ def _take(chain: Sequence[Dim], side: int) -> dict[Dim, int]:
     return taken
 
 
-def _runs(chain: Sequence[Dim], own: dict[Dim, int], shared: Sequence[Dim]) -> list[list[Dim]]:
+def _runs(chain: Sequence[DomainDim], own: dict[DomainDim, int], shared: Sequence[DomainDim]) -> list[list[DomainDim]]:
     """The dimensions that this direction alone takes, innermost first, as runs that become one dimension each: what
     both directions take cuts them."""
-    runs: list[list[Dim]] = [[]]
+    runs: list[list[DomainDim]] = [[]]
     for dim in chain:
         if dim in shared:
             runs.append([])
@@ -252,7 +252,9 @@ def _runs(chain: Sequence[Dim], own: dict[Dim, int], shared: Sequence[Dim]) -> l
     return [run for run in runs if run]
 
 
-def _merge(domains: Domains, space: Space, run: Sequence[Dim], own: dict[Dim, int], side: int) -> tuple[Dim, int]:
+def _merge(
+    domains: Domains, space: Space, run: Sequence[DomainDim], own: dict[DomainDim, int], side: int
+) -> tuple[DomainDim, int]:
     """Makes a run one dimension of the space, of which a tile takes the given extent."""
     *inner, last = run
     rows = prod(d.extent for d in inner)

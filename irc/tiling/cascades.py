@@ -27,11 +27,11 @@ from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
-from irc.tiling.index_maps import Dim, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, atoms, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
 from irc.tiling.predicates import Inequalities, Sum, Support, tested
 from irc.tiling.products import dot_of, dot_operand
-from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
 from irc.tiling.references import References, Values
 from irc.tiling.scalar_body import Body
@@ -77,7 +77,7 @@ class CascadePlan:
         ]
 
     @staticmethod
-    def of(program: Program, group: Group, own: Space) -> CascadePlan | None:
+    def of(program: ProgramTiling, group: Group, own: Space) -> CascadePlan | None:
         """The plan of a group whose results come from products of what is computed from other ones."""
         dots = [n for n in group.nodes(program.trace) if isinstance(n, Dot)]
         cascade = next((found for n in dots if (found := cascade_of(n.op)) is not None), None)
@@ -114,7 +114,7 @@ class CascadePlan:
         return CascadePlan(cascade, products, scores, reductions, batch, m, n, outer, steps, depths, across)
 
 
-def _traced_again(program: Program, group: Group) -> list[Node]:
+def _traced_again(program: ProgramTiling, group: Group) -> list[Node]:
     """The group's nodes, of which those that bindings have made the same are one."""
     program.trace.forget()
     group.trace_again(program.trace)
@@ -126,26 +126,26 @@ def _dots_below(dot: Dot) -> list[Node]:
     return [n for n in walk_nodes([dot.lhs]) if isinstance(n, Dot)]
 
 
-def _bind(program: Program, dims: Sequence[Dim], to: Sequence[Dim]) -> None:
+def _bind(program: ProgramTiling, dims: Sequence[DomainDim], to: Sequence[DomainDim]) -> None:
     """Makes dimensions the same as others."""
     for dim, known in zip(_free(program, dims), _free(program, to), strict=True):
         if dim != known:
             program.domains.bindings.bind(dim, lin_of(known))
 
 
-def _free(program: Program, dims: Sequence[Dim]) -> Space:
+def _free(program: ProgramTiling, dims: Sequence[DomainDim]) -> Space:
     """The dimensions that these stand for."""
     found = [atom for dim in dims for atom in atoms(program.resolve(lin_of(dim)))]
-    return [atom for atom in found if isinstance(atom, Dim)]
+    return [atom for atom in found if isinstance(atom, DomainDim)]
 
 
-def _dims(program: Program, dot: Dot, side: str) -> Space:
+def _dims(program: ProgramTiling, dot: Dot, side: str) -> Space:
     """The dimensions of a product's rows (m) or columns (n)."""
     found = [a for lin in dot.side(side) for a in sorted(atoms(program.resolve(lin)), key=lambda a: a.id)]
-    return [a for a in dict.fromkeys(found) if isinstance(a, Dim)]
+    return [a for a in dict.fromkeys(found) if isinstance(a, DomainDim)]
 
 
-def emit_cascade(program: Program, plan: CascadePlan, results: Sequence[Result], config: Config) -> None:
+def emit_cascade(program: ProgramTiling, plan: CascadePlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then rows."""
     m, n = plan.m[0], plan.n[0]
     rows = config.tile.get("m", TILE["m"])
@@ -185,7 +185,7 @@ class _Walk:
     what exponentials are relative to may lag behind (`irc/tiling/references.py`); None where it does not. `across`:
     what each step adds to sums of all rows."""
 
-    program: Program
+    program: ProgramTiling
     plan: CascadePlan
     stage: ReduceStage
     step: int
@@ -250,8 +250,8 @@ class _Walk:
             stage.computed[node] = self._finished(node, stage.computed[node])
 
     def _flattened(
-        self, block: Block, outer: Dim
-    ) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue, dict[Dim, SSAValue]]:
+        self, block: Block, outer: DomainDim
+    ) -> tuple[tuple[SSAValue, SSAValue, SSAValue], SSAValue, dict[DomainDim, SSAValue]]:
         """The bounds of one loop over what is outside of the steps, and over these, and in an iteration the first
         column, and the scalars. Of two loops, the inner one would wait for its loads each time."""
         stage, location = self.stage, self.program.op.location
@@ -291,7 +291,7 @@ class _Walk:
         found += [support.of(dot.lhs, 0) for dot in (*self.plan.products, *(dot for dot, _ in self.plan.across))]
         return frozenset[Sum].intersection(*found)
 
-    def _scores(self, inner: ReduceStage, scores: Dot, depth: Dim) -> SSAValue:
+    def _scores(self, inner: ReduceStage, scores: Dot, depth: DomainDim) -> SSAValue:
         """Scores of a step: the whole contracted extent at once. What does not change from step to step is loaded
         before the loop."""
         stage = self.stage

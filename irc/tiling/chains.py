@@ -15,7 +15,7 @@ from irc.analysis.op_classes import LARGE
 from irc.ir.dtypes import element_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.tiling.domains import Domains, Operand
-from irc.tiling.index_maps import Coords, Dim, Lin, atoms, bounds, constant, substitute
+from irc.tiling.index_maps import Coords, DomainDim, Lin, atoms, bounds, constant, substitute
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Chain:
     """The chain of one array, from the contiguous dimension outwards, and the access that moves so. elements: of all
     arrays that move in its direction."""
 
-    dims: tuple[Dim, ...]
+    dims: tuple[DomainDim, ...]
     operand: Operand
     coords: Coords
     elements: int
 
 
-def chains(domains: Domains, dims: Sequence[Dim]) -> list[Chain]:
+def chains(domains: Domains, dims: Sequence[DomainDim]) -> list[Chain]:
     """The chain of each direction, that of a result first, then those of more elements. Directions are told apart by
     the dimension that is contiguous; arrays that share it are spoken for by a result, else by the largest."""
-    found: dict[Dim, Chain] = {}
+    found: dict[DomainDim, Chain] = {}
     for operand in domains.operands:
         for coords in operand.accesses:
             steps = {d: step_of(domains, operand, coords, d) for d in dims}
@@ -48,7 +48,7 @@ def chains(domains: Domains, dims: Sequence[Dim]) -> list[Chain]:
     return sorted(kept, key=lambda c: (not c.operand.is_stored, -c.elements))
 
 
-def apart(domains: Domains, dims: Sequence[Dim], first: Chain) -> list[Chain]:
+def apart(domains: Domains, dims: Sequence[DomainDim], first: Chain) -> list[Chain]:
     """The chain of the largest operand that begins as the result's does and goes on in other dimensions, where the runs
     that they share are not worth requests of their own: short ones, and those that begin within words."""
     found: list[Chain] = []
@@ -67,7 +67,7 @@ def apart(domains: Domains, dims: Sequence[Dim], first: Chain) -> list[Chain]:
     return sorted(found, key=lambda c: -c.elements)[:1]
 
 
-def walk_of(domains: Domains, operand: Operand, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+def walk_of(domains: Domains, operand: Operand, dims: Sequence[DomainDim]) -> tuple[DomainDim, ...]:
     """The chain of an array that is accessed once; empty where it is not."""
     if len(operand.accesses) != 1:
         return ()
@@ -78,7 +78,7 @@ def _importance(chain: Chain) -> tuple[bool, int, int]:
     return chain.operand.is_stored, prod(chain.operand.shape), len(chain.dims)
 
 
-def step_of(domains: Domains, operand: Operand, coords: Coords, dim: Dim) -> int:
+def step_of(domains: Domains, operand: Operand, coords: Coords, dim: DomainDim) -> int:
     """How far an access moves, in elements, when the dimension goes from 0 to 1 with all others at 0."""
     moved = 0
     for lin, stride in zip(coords, operand.strides, strict=True):
@@ -88,12 +88,12 @@ def step_of(domains: Domains, operand: Operand, coords: Coords, dim: Dim) -> int
     return moved
 
 
-def _fixed(lin: Lin, dim: Dim, value: int) -> dict[Dim, Lin]:
-    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, Dim)}
+def _fixed(lin: Lin, dim: DomainDim, value: int) -> dict[DomainDim, Lin]:
+    return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, DomainDim)}
 
 
-def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
-    chain: list[Dim] = []
+def _chain(steps: dict[DomainDim, int]) -> tuple[DomainDim, ...]:
+    chain: list[DomainDim] = []
     run = 1
     while (following := next((d for d, step in steps.items() if step == run and d not in chain), None)) is not None:
         chain.append(following)
@@ -101,12 +101,12 @@ def _chain(steps: dict[Dim, int]) -> tuple[Dim, ...]:
     return tuple(chain)
 
 
-def by_steps(domains: Domains, chain: Chain, dims: Sequence[Dim]) -> list[Dim]:
+def by_steps(domains: Domains, chain: Chain, dims: Sequence[DomainDim]) -> list[DomainDim]:
     """The dimensions in the order in which they lead away in the chain's array, neighbors first."""
     return sorted(dims, key=lambda d: abs(step_of(domains, chain.operand, chain.coords, d)))
 
 
-def begin_anywhere(domains: Domains, chain: Chain, space: Sequence[Dim]) -> bool:
+def begin_anywhere(domains: Domains, chain: Chain, space: Sequence[DomainDim]) -> bool:
     """Whether rows of the array begin within sectors of memory."""
     word = sector_of(chain.operand)
     return any(step_of(domains, chain.operand, chain.coords, d) % word for d in space if d not in chain.dims[:1])

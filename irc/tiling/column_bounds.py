@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from irc.dialects import tile
-from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.predicates import Element, Sum
 from irc.tiling.program import Axis
 from irc.tiling.stage import Stage
@@ -33,7 +33,7 @@ class ColumnBounds:
 
     stage: Stage
     rows: Axis
-    column: Dim
+    column: DomainDim
     step: int
 
     def of(self, inequalities: Iterable[Sum]) -> tuple[SSAValue, SSAValue]:
@@ -129,7 +129,7 @@ class ColumnBounds:
         code = self._code
         total = code.index(lin.const) if lin.const or not lin.terms else None
         for atom, factor in lin.terms:
-            assert isinstance(atom, Dim)
+            assert isinstance(atom, DomainDim)
             value = self.rows.offset if atom == self.rows.dim else self.stage.scalars[atom]
             if factor != 1:
                 value = code(arith.MuliOp(value, code.index(factor)))

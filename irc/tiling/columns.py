@@ -24,10 +24,10 @@ from irc.tiling.config import Config
 from irc.tiling.direct_products import multiply_add
 from irc.tiling.domains import Space
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Coords, Dim, Lin, atoms, constant, lin_of, new_dim, point, substitute
+from irc.tiling.index_maps import Coords, DomainDim, Lin, atoms, constant, lin_of, new_dim, point, substitute
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node, walk_nodes
-from irc.tiling.program import INDEX, Axis, Program
+from irc.tiling.program import INDEX, Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import Body
 from irc.tiling.scalars import combine
@@ -51,7 +51,7 @@ class ColumnsPlan:
     """In the order of the left operand; a space has several where the dimension was split."""
 
     @staticmethod
-    def of(program: Program, dots: Sequence[Dot], own: Space) -> ColumnsPlan:
+    def of(program: ProgramTiling, dots: Sequence[Dot], own: Space) -> ColumnsPlan:
         dot, *others = dots
         if others:
             raise IrcError("several products have no kernel of whole columns", others[0].location)
@@ -69,16 +69,16 @@ class ColumnsPlan:
     def single(self) -> list[Space]:
         return self.n
 
-    def contracted(self, program: Program, values: Mapping[Dim, Lin]) -> Coords:
+    def contracted(self, program: ProgramTiling, values: Mapping[DomainDim, Lin]) -> Coords:
         """The contracted coordinates at these values, in the order of the op's dimensions."""
         iteration = iteration_of(self.dot.op)
         dims = dict(zip(iteration.along(iteration.inputs[0].map, "k"), self.dot.k, strict=True))
         return tuple(substitute(program.resolve(lin_of(dims[i])), values) for i in sorted(dims))
 
 
-def _dims(program: Program, lins: Sequence[Lin]) -> Space:
+def _dims(program: ProgramTiling, lins: Sequence[Lin]) -> Space:
     found = (atom for lin in lins for atom in sorted(atoms(program.resolve(lin))))
-    return list(dict.fromkeys(atom for atom in found if isinstance(atom, Dim)))
+    return list(dict.fromkeys(atom for atom in found if isinstance(atom, DomainDim)))
 
 
 @dataclass
@@ -87,13 +87,13 @@ class _Walk:
     of `run` neighbors. `parts` has the neighbors that threads side by side are at, None where all are at one place.
     `values` are the contracted dimensions in terms of these."""
 
-    loops: list[Dim]
+    loops: list[DomainDim]
     run: int
-    parts: Dim | None
-    values: dict[Dim, Lin]
+    parts: DomainDim | None
+    values: dict[DomainDim, Lin]
 
     @staticmethod
-    def of(dims: Sequence[Dim], together: int, run: int, location: LocationAttr) -> _Walk:
+    def of(dims: Sequence[DomainDim], together: int, run: int, location: LocationAttr) -> _Walk:
         """`together`: neighbors along a dimension that threads side by side are at, whose windows overlap: along the
         innermost one that has whole sets of so many, but the one of runs."""
         run = gcd(run, dims[-1].extent) if dims else 1
@@ -117,13 +117,13 @@ class _Walk:
             walk.values[dim] = at * run if dim is dims[-1] else at
         return walk
 
-    def places(self, last: Dim | None) -> Iterator[dict[Dim, Lin]]:
+    def places(self, last: DomainDim | None) -> Iterator[dict[DomainDim, Lin]]:
         """Where a step reads."""
         for at in range(self.run):
             yield self.values if last is None else {**self.values, last: self.values[last] + at}
 
 
-def emit_columns(program: Program, plan: ColumnsPlan, results: Sequence[Result], config: Config) -> None:
+def emit_columns(program: ProgramTiling, plan: ColumnsPlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then N."""
     n = [space[0] for space in plan.n]
     dims = [*plan.batch, *n]
@@ -152,7 +152,7 @@ def emit_columns(program: Program, plan: ColumnsPlan, results: Sequence[Result],
             outer.store(program.result_argument(result.index), at, node)
 
 
-def _widths(n: Sequence[Dim], tile: Mapping[str, int]) -> list[int]:
+def _widths(n: Sequence[DomainDim], tile: Mapping[str, int]) -> list[int]:
     """The extents of a tile along the groups, if there are several, and along the columns of each."""
     _, width = matmul_tiles(new_dim(1), new_dim(prod(dim.extent for dim in n)), tile)
     inner = min(width, power_of_two(n[-1].extent))
@@ -160,7 +160,7 @@ def _widths(n: Sequence[Dim], tile: Mapping[str, int]) -> list[int]:
 
 
 def _row(
-    program: Program, plan: ColumnsPlan, results: Sequence[Result], place: Sequence[int]
+    program: ProgramTiling, plan: ColumnsPlan, results: Sequence[Result], place: Sequence[int]
 ) -> list[tuple[Coords, Node]]:
     """The results at one place of M."""
     values = dict(zip(plan.m, map(constant, place), strict=True))
@@ -172,19 +172,19 @@ def _dots(node: Node) -> list[Dot]:
     return [each for each in walk_nodes([node]) if isinstance(each, Dot)]
 
 
-def _factors(program: Program, dot: Dot, k: Coords) -> tuple[Node, Node]:
+def _factors(program: ProgramTiling, dot: Dot, k: Coords) -> tuple[Node, Node]:
     """The operands at a place of what is contracted."""
     lhs, rhs = program.trace.factors(dot.op, point(iteration_of(dot.op), dot.at, k))
     return _bounded(program, lhs), _bounded(program, rhs)
 
 
-def _bounded(program: Program, node: Node) -> Node:
+def _bounded(program: ProgramTiling, node: Node) -> Node:
     load = bounded_load(program.domains, node)
     return node if load is None else load
 
 
 def _sum(
-    stage: ReduceStage, loops: Sequence[Dim], dots: Sequence[Dot], factors: Mapping[Dot, Factors]
+    stage: ReduceStage, loops: Sequence[DomainDim], dots: Sequence[Dot], factors: Mapping[Dot, Factors]
 ) -> list[SSAValue]:
     """The sums over all steps: a loop for each dimension that has several places, one in the other."""
     initial = [stage.splat(0, dot.type, stage.shape, dot.location) for dot in dots]
@@ -193,7 +193,7 @@ def _sum(
 
 def _walked(
     stage: ReduceStage,
-    loops: Sequence[Dim],
+    loops: Sequence[DomainDim],
     dots: Sequence[Dot],
     factors: Mapping[Dot, Factors],
     totals: Sequence[SSAValue],

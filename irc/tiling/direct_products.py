@@ -15,10 +15,10 @@ from xdsl.ir import Block, Region, SSAValue
 
 from irc.dialects import tile
 from irc.ir.discardable import UNROLL
-from irc.tiling.index_maps import Dim
+from irc.tiling.index_maps import DomainDim
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node
-from irc.tiling.program import INDEX, Program
+from irc.tiling.program import INDEX, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import Body, Scalar, cast, is_float
 from irc.tiling.stage import Stage
@@ -30,7 +30,9 @@ UNROLLED = 8
 """Steps of a longer one that are unrolled."""
 
 
-def accumulate_directly(program: Program, stage: ReduceStage, factors: Mapping[Dot, tuple[Node, Node]], k: Dim) -> None:
+def accumulate_directly(
+    program: ProgramTiling, stage: ReduceStage, factors: Mapping[Dot, tuple[Node, Node]], k: DomainDim
+) -> None:
     """One loop over K for all the products, of these operands; their sums become the tiles of their nodes."""
     dots = list(factors)
     initial = [stage.splat(0, d.type, stage.shape, d.location) for d in dots]

@@ -21,8 +21,8 @@ from irc.ir.targets import Target
 from irc.support.shapes import row_major
 from irc.tiling.index_maps import (
     Coords,
-    Dim,
     Div,
+    DomainDim,
     Lin,
     Mod,
     atoms,
@@ -42,10 +42,10 @@ from irc.tiling.index_maps import (
 class Bindings:
     """What dimensions stand for, in terms of dimensions that stand for themselves."""
 
-    values: dict[Dim, Lin] = field(default_factory=dict[Dim, Lin])
+    values: dict[DomainDim, Lin] = field(default_factory=dict[DomainDim, Lin])
     _cache: dict[Lin, Lin] = field(default_factory=dict[Lin, Lin])
 
-    def bind(self, dim: Dim, lin: Lin) -> None:
+    def bind(self, dim: DomainDim, lin: Lin) -> None:
         self.values = {d: substitute(v, {dim: lin}) for d, v in self.values.items()}
         self.values[dim] = lin
         self._cache = {}
@@ -55,15 +55,15 @@ class Bindings:
             self._cache[lin] = substitute(lin, self.values)
         return self._cache[lin]
 
-    def with_bound(self, pairs: Iterable[tuple[Dim, Lin]]) -> Bindings:
+    def with_bound(self, pairs: Iterable[tuple[DomainDim, Lin]]) -> Bindings:
         trial = Bindings(dict(self.values))
         for dim, lin in pairs:
             trial.bind(dim, lin)
         return trial
 
-    def dims(self, lins: Iterable[Lin]) -> frozenset[Dim]:
+    def dims(self, lins: Iterable[Lin]) -> frozenset[DomainDim]:
         """The dimensions that the expressions depend on."""
-        return frozenset(d for lin in lins for d in atoms(self.resolve(lin)) if isinstance(d, Dim))
+        return frozenset(d for lin in lins for d in atoms(self.resolve(lin)) if isinstance(d, DomainDim))
 
 
 @dataclass
@@ -211,7 +211,7 @@ def _is_monotone(lin: Lin) -> bool:
     return all(f > 0 and (not isinstance(a, Div) or _is_monotone(a.value)) for a, f in lin.terms)
 
 
-Space = list[Dim]
+Space = list[DomainDim]
 """Dimensions that a loop nest or a tile axis runs over, outermost first."""
 
 
@@ -260,7 +260,7 @@ class Domains:
                     return True
         return False
 
-    def _divisors(self, dim: Dim) -> set[int]:
+    def _divisors(self, dim: DomainDim) -> set[int]:
         """By what coordinates are divided that begin with this dimension."""
         found: set[int] = set()
         lins = [lin for o in self.operands for coords in o.accesses for lin in coords]
@@ -312,7 +312,7 @@ class Domains:
                 return
             space[-2:] = [self.join(space[-2:])]
 
-    def _depends(self, coords: Coords, dims: Sequence[Dim]) -> bool:
+    def _depends(self, coords: Coords, dims: Sequence[DomainDim]) -> bool:
         """Whether the coordinates depend on all of the dimensions."""
         return {atom for lin in coords for atom in atoms(self.bindings.resolve(lin))}.issuperset(dims)
 
@@ -323,7 +323,7 @@ class Domains:
         if len(space) > 1:
             space[:] = [self.join(space)]
 
-    def join(self, dims: Sequence[Dim]) -> Dim:
+    def join(self, dims: Sequence[DomainDim]) -> DomainDim:
         """One dimension in the place of several, outermost first."""
         if len(dims) == 1:
             return dims[0]
@@ -337,13 +337,13 @@ class Domains:
             operand.settle(self.bindings)
 
 
-def _merged(dims: Sequence[Dim]) -> tuple[list[tuple[Dim, Lin]], Dim]:
+def _merged(dims: Sequence[DomainDim]) -> tuple[list[tuple[DomainDim, Lin]], DomainDim]:
     extents = [d.extent for d in dims]
     dim = new_dim(prod(extents))
     return list(zip(dims, delinearize(lin_of(dim), extents), strict=True)), dim
 
 
-def _collect_divisors(lin: Lin, dim: Dim, found: set[int]) -> None:
+def _collect_divisors(lin: Lin, dim: DomainDim, found: set[int]) -> None:
     for atom, _ in terms(lin):
         if not isinstance(atom, Div | Mod):
             continue

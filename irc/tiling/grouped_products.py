@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 
 from irc.ir.iteration import iteration_of
 from irc.support.diagnostics import IrcError
-from irc.tiling.index_maps import Dim, Lin, lin_of, point
+from irc.tiling.index_maps import DomainDim, Lin, lin_of, point
 from irc.tiling.nodes import Dot, Load
-from irc.tiling.program import Axis, Program
+from irc.tiling.program import Axis, ProgramTiling
 from irc.tiling.segments import Segmented
 from irc.tiling.stage import Stage
 
@@ -32,7 +32,7 @@ class Groups:
     contracts_rows: bool
 
     @staticmethod
-    def of(program: Program, dots: Sequence[Dot]) -> Groups | None:
+    def of(program: ProgramTiling, dots: Sequence[Dot]) -> Groups | None:
         """Those of products that are all in the same ones; None where no data cuts anything."""
         first, *others = dots
         iteration = iteration_of(first.op)
@@ -51,12 +51,19 @@ class Groups:
         cut = Segmented(first.ends.argument, iteration.dims[segments.number].extent, along.extent)
         return Groups(cut, number, along.role == "k")
 
-    def rows(self, m: Dim, height: int) -> int:
+    def rows(self, m: DomainDim, height: int) -> int:
         """How far the loop over tiles goes along the rows, with tiles, or clusters of tiles, of so many."""
         return m.extent if self.contracts_rows else self.cut.tiles(height) * height
 
     def begin(
-        self, program: Program, stage: Stage, m: Axis, scalars: dict[Dim, SSAValue], *, end: int, height: int
+        self,
+        program: ProgramTiling,
+        stage: Stage,
+        m: Axis,
+        scalars: dict[DomainDim, SSAValue],
+        *,
+        end: int,
+        height: int,
     ) -> tuple[Axis, SSAValue, SSAValue]:
         """The axis of a tile's rows, whose offset says which tile it is, and from where to where the loop over K runs,
         which ends at `end` elsewhere. Puts the group's number among the scalars. Tiles of a cluster, of so many rows
@@ -71,7 +78,7 @@ class Groups:
         group, first, last = self.cut.rows_of(stage, number, height)
         group.name_hint, first.name_hint, last.name_hint = "group", "first", "end"
         inside = stage.insert(arith.MinSIOp(group, stage.index(self.cut.count - 1)), location)
-        scalars |= {dim: inside for dim in dict(self.number.terms) if isinstance(dim, Dim)}
+        scalars |= {dim: inside for dim in dict(self.number.terms) if isinstance(dim, DomainDim)}
         is_one = stage.insert(arith.CmpiOp(group, inside, "eq"), location)
         has_rows = stage.insert(arith.CmpiOp(first, last, "slt"), location)
         both = stage.insert(arith.AndIOp(is_one, has_rows), location)

@@ -17,9 +17,22 @@ from irc.analysis.op_classes import is_view
 from irc.dialects.tile import shape_of
 from irc.ir.iteration import iteration_of, permutation_of
 from irc.support.shapes import row_major
-from irc.tiling.index_maps import ZERO, Coords, Dim, Div, Lin, Sym, applied, atoms, lin_of, new_dim, point, substitute
+from irc.tiling.index_maps import (
+    ZERO,
+    Coords,
+    Div,
+    DomainDim,
+    Lin,
+    Sym,
+    applied,
+    atoms,
+    lin_of,
+    new_dim,
+    point,
+    substitute,
+)
 from irc.tiling.nodes import Dot, Node, Reduced, walk_nodes
-from irc.tiling.trace import Trace
+from irc.tiling.trace import RegionTrace
 
 
 @dataclass
@@ -39,17 +52,17 @@ class Result:
 class Group:
     results: list[Result] = field(default_factory=list[Result])
 
-    def trace_again(self, trace: Trace) -> None:
+    def trace_again(self, trace: RegionTrace) -> None:
         """Traces the results anew: nodes that bindings have made the same become one."""
         for result in self.results:
             result.node = trace.at(result.value, result.at)
 
-    def nodes(self, trace: Trace) -> list[Node]:
+    def nodes(self, trace: RegionTrace) -> list[Node]:
         """Everything that the results depend on, gathers too; operands before users."""
         return reachable(trace, [r.node for r in self.results])
 
 
-def reachable(trace: Trace, roots: Sequence[Node]) -> list[Node]:
+def reachable(trace: RegionTrace, roots: Sequence[Node]) -> list[Node]:
     """The nodes that the roots use, through coordinates that are gathered as well."""
     nodes = list(walk_nodes(roots))
     seen, pending = set(nodes), list(nodes)
@@ -64,7 +77,7 @@ def reachable(trace: Trace, roots: Sequence[Node]) -> list[Node]:
     return nodes
 
 
-def group_results(trace: Trace, values: Sequence[SSAValue]) -> list[Group]:
+def group_results(trace: RegionTrace, values: Sequence[SSAValue]) -> list[Group]:
     """Results without elements are in no group."""
     groups: list[Group] = []
     for index, value in enumerate(values):
@@ -105,7 +118,7 @@ def cores(node: Node) -> list[Reduced | Dot]:
 
 
 def _place(
-    trace: Trace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords
+    trace: RegionTrace, groups: list[Group], value: SSAValue, shape: tuple[int, ...], coords: Coords
 ) -> tuple[Group, Coords, Dot | None]:
     """The group that the value joins, its coordinates there, and the product that it shares with it."""
     with trace.trial():
@@ -128,14 +141,14 @@ def _place(
 Core = TypeVar("Core", bound=Reduced | Dot)
 
 
-def _by_inner(trace: Trace, found: Sequence[Core], nodes: Iterable[Node]) -> list[Core]:
+def _by_inner(trace: RegionTrace, found: Sequence[Core], nodes: Iterable[Node]) -> list[Core]:
     """Those first that stand for elements of results rather than for what reductions among the nodes run over."""
     values, resolve = trace.bindings.values, trace.bindings.resolve
     inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims if d not in values}
     return sorted(found, key=lambda core: sum(a in inner for lin in core.at for a in atoms(resolve(lin))))
 
 
-def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
+def _bind_inner(trace: RegionTrace, value: SSAValue, at: Coords, known: Dot) -> None:
     """Where the value reduces parts of a product's rows or columns: binds the place in the part to what is left of
     them.
 
@@ -154,7 +167,7 @@ def _bind_inner(trace: Trace, value: SSAValue, at: Coords, known: Dot) -> None:
                 trace.bindings.bind(dim, target - (lin - lin_of(dim)))
 
 
-def bind_rows(trace: Trace, nodes: Sequence[Node]) -> None:
+def bind_rows(trace: RegionTrace, nodes: Sequence[Node]) -> None:
     """Where reductions, and what is computed from them, read the same product: makes what the reductions run over the
     product's own columns."""
     resolve = trace.bindings.resolve
@@ -167,7 +180,7 @@ def bind_rows(trace: Trace, nodes: Sequence[Node]) -> None:
             if lin == target or len(lin.terms) != 1:
                 continue
             dim = lin.terms[0][0]
-            if isinstance(dim, Dim) and dim in inner and lin == lin_of(dim):
+            if isinstance(dim, DomainDim) and dim in inner and lin == lin_of(dim):
                 trace.bindings.bind(dim, target)
 
 
@@ -234,14 +247,14 @@ def _divides(lin: Lin, given: Container[object]) -> bool:
     return any(atom not in given for value in divisions for atom in atoms(value))
 
 
-def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
+def solve(unknown: Coords, known: Coords) -> dict[DomainDim, Lin] | None:
     """Values of the dimensions in `unknown` that make it equal to `known`; None where none are found.
 
     An entry of `unknown` may be a row-major combination of dimensions: a b + c gives a = x floordiv b, c = x mod b.
     """
-    values: dict[Dim, Lin] = {}
+    values: dict[DomainDim, Lin] = {}
     for lin, target in zip(unknown, known, strict=True):
-        terms = [(a, f) for a, f in lin.terms if isinstance(a, Dim)]
+        terms = [(a, f) for a, f in lin.terms if isinstance(a, DomainDim)]
         if len(terms) != len(lin.terms) or lin.const:
             return None
         if not terms and target != ZERO:
@@ -255,5 +268,5 @@ def solve(unknown: Coords, known: Coords) -> dict[Dim, Lin] | None:
     return values
 
 
-def _bound(coords: Coords, values: dict[Dim, Lin]) -> Coords:
+def _bound(coords: Coords, values: dict[DomainDim, Lin]) -> Coords:
     return tuple(substitute(c, values) for c in coords)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from irc.tiling.index_maps import Dim, Div, Lin, Mod, Sym, bounds, offset, terms
+from irc.tiling.index_maps import Div, DomainDim, Lin, Mod, Sym, bounds, offset, terms
 from irc.tiling.program import INDEX
 from irc.tiling.scalar_body import Body
 
@@ -20,7 +20,7 @@ class IndexCode:
         self,
         body: Body,
         resolve: Callable[[Lin], Lin],
-        leaf: Callable[[Dim | Sym], SSAValue],
+        leaf: Callable[[DomainDim | Sym], SSAValue],
         number: Callable[[int], SSAValue] | None = None,
     ):
         self._body = body
@@ -46,8 +46,8 @@ class IndexCode:
             return self._number(offset(lin))
         return total if offset(lin) == 0 else body(arith.AddiOp(total, self._number(offset(lin))))
 
-    def _atom(self, atom: Dim | Sym | Div | Mod) -> SSAValue:
-        if isinstance(atom, Dim | Sym):
+    def _atom(self, atom: DomainDim | Sym | Div | Mod) -> SSAValue:
+        if isinstance(atom, DomainDim | Sym):
             return self._leaf(atom)
         value, by = self._sum(atom.value), self._number(atom.by)
         if bounds(atom.value)[0] >= 0:

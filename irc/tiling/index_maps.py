@@ -27,7 +27,7 @@ from irc.layout.affine import slope_of
 
 
 @dataclass(frozen=True, order=True)
-class Dim:
+class DomainDim:
     """A dimension of a domain: it runs over [0, extent)."""
 
     id: int
@@ -50,7 +50,7 @@ class Div:
     by: int
 
 
-Atom = Dim | Sym | Div
+Atom = DomainDim | Sym | Div
 
 
 @dataclass(frozen=True)
@@ -116,14 +116,14 @@ def constant(value: int) -> Lin:
     return Lin((), value)
 
 
-def lin_of(atom: Dim | Sym) -> Lin:
+def lin_of(atom: DomainDim | Sym) -> Lin:
     """The atom as an expression; 0 for one of extent 1, which has no other value."""
     return ZERO if atom.extent == 1 else Lin(((atom, 1),), 0)
 
 
-def new_dim(extent: int) -> Dim:
+def new_dim(extent: int) -> DomainDim:
     """A dimension that is equal to no other."""
-    return Dim(next(_ids), extent)
+    return DomainDim(next(_ids), extent)
 
 
 def new_sym(extent: int) -> Sym:
@@ -184,7 +184,7 @@ def _dividends(atom: Div) -> list[tuple[Lin, int]]:
     return found
 
 
-def bounds(lin: Lin, extents: Mapping[Dim, int] | None = None) -> tuple[int, int]:
+def bounds(lin: Lin, extents: Mapping[DomainDim, int] | None = None) -> tuple[int, int]:
     """The least and the greatest value (inclusive); `extents` overrides those of dimensions (tails of tiles)."""
     low = high = offset(lin)
     for atom, factor in terms(lin):
@@ -194,14 +194,14 @@ def bounds(lin: Lin, extents: Mapping[Dim, int] | None = None) -> tuple[int, int
     return low, high
 
 
-def _atom_bounds(atom: Atom | Mod, extents: Mapping[Dim, int] | None) -> tuple[int, int]:
+def _atom_bounds(atom: Atom | Mod, extents: Mapping[DomainDim, int] | None) -> tuple[int, int]:
     if isinstance(atom, Div):
         low, high = bounds(atom.value, extents)
         return low // atom.by, high // atom.by
     if isinstance(atom, Mod):
         low, high = bounds(atom.value, extents)
         return (low, high) if low >= 0 and high < atom.by else (0, atom.by - 1)
-    extent = extents.get(atom, atom.extent) if extents and isinstance(atom, Dim) else atom.extent
+    extent = extents.get(atom, atom.extent) if extents and isinstance(atom, DomainDim) else atom.extent
     return 0, max(extent - 1, 0)
 
 
@@ -214,9 +214,9 @@ def divisions(lin: Lin) -> int:
     return total
 
 
-def atoms(lin: Lin) -> frozenset[Dim | Sym]:
+def atoms(lin: Lin) -> frozenset[DomainDim | Sym]:
     """The dimensions and symbols that the expression depends on."""
-    found: set[Dim | Sym] = set()
+    found: set[DomainDim | Sym] = set()
     for atom, _ in lin.terms:
         if isinstance(atom, Div):
             found |= atoms(atom.value)
@@ -225,15 +225,15 @@ def atoms(lin: Lin) -> frozenset[Dim | Sym]:
     return frozenset(found)
 
 
-def substitute(lin: Lin, values: Mapping[Dim, Lin]) -> Lin:
+def substitute(lin: Lin, values: Mapping[DomainDim, Lin]) -> Lin:
     """The expression with dimensions replaced, simplified again."""
-    if not any(d in values for d in atoms(lin) if isinstance(d, Dim)):
+    if not any(d in values for d in atoms(lin) if isinstance(d, DomainDim)):
         return lin
     total = constant(lin.const)
     for atom, factor in lin.terms:
         if isinstance(atom, Div):
             new = substitute(atom.value, values).floordiv(atom.by)
-        elif isinstance(atom, Dim) and atom in values:
+        elif isinstance(atom, DomainDim) and atom in values:
             new = values[atom]
         else:
             new = Lin(((atom, 1),), 0)
@@ -259,7 +259,7 @@ def delinearize(index: Lin, shape: Sequence[int]) -> Coords:
     return tuple(coords)
 
 
-def affine(lin: Lin, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
+def affine(lin: Lin, leaf: Callable[[DomainDim | Sym], AffineExpr]) -> AffineExpr:
     """The expression in xDSL's form; `leaf` gives dimensions and symbols."""
     total: AffineExpr | None = None
     for atom, factor in terms(lin):
@@ -271,7 +271,7 @@ def affine(lin: Lin, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
     return total if offset(lin) == 0 else total + offset(lin)
 
 
-def _affine_atom(atom: Atom | Mod, leaf: Callable[[Dim | Sym], AffineExpr]) -> AffineExpr:
+def _affine_atom(atom: Atom | Mod, leaf: Callable[[DomainDim | Sym], AffineExpr]) -> AffineExpr:
     if isinstance(atom, Div):
         return affine(atom.value, leaf) // atom.by
     if isinstance(atom, Mod):
@@ -315,7 +315,7 @@ def _by_constant(kind: AffineBinaryOpKind, value: Lin, by: int) -> Lin:
             return value + by
 
 
-def point(iteration: Iteration, at: Coords, inner: Sequence[Dim | Lin] = ()) -> Coords:
+def point(iteration: Iteration, at: Coords, inner: Sequence[DomainDim | Lin] = ()) -> Coords:
     """The values of an op's iteration dimensions where its result is at these coordinates; `inner` are those that the
     result does not have, in order. Where dimensions lie in one axis of the result, a step of one is as far as the next
     one runs."""

@@ -18,7 +18,7 @@ from irc.analysis.op_classes import POSITIONS, is_scan, monoid_of, reduced_axes
 from irc.analysis.window_operands import rows_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, iteration_of
-from irc.tiling.index_maps import Coords, Dim, Lin, point
+from irc.tiling.index_maps import Coords, DomainDim, Lin, point
 
 
 @dataclass(eq=False)
@@ -140,7 +140,7 @@ class Reduced(Node):
 
     op: Operation
     at: Coords
-    dims: tuple[Dim, ...]
+    dims: tuple[DomainDim, ...]
     input: Node
 
     def operands(self) -> tuple[Node, ...]:
@@ -181,10 +181,10 @@ class Dot(Node):
 
     op: Operation
     at: Coords
-    k: tuple[Dim, ...]
+    k: tuple[DomainDim, ...]
     lhs: Node
     rhs: Node
-    inner: tuple[Dim, ...]
+    inner: tuple[DomainDim, ...]
     ends: Node | None = None
 
     def operands(self) -> tuple[Node, ...]:

@@ -27,9 +27,9 @@ from irc.tiling.direct_products import accumulate_directly
 from irc.tiling.domains import Bindings, Space
 from irc.tiling.grouped_products import Groups
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Dim, Div, Lin, atoms, lin_of, new_dim
+from irc.tiling.index_maps import Div, DomainDim, Lin, atoms, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Joined, Load, Node, Reduced, Test
-from irc.tiling.program import INDEX, Axis, Program
+from irc.tiling.program import INDEX, Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import is_unsigned
 from irc.tiling.sizes import matmul_depth, matmul_tiles
@@ -95,7 +95,9 @@ class MatmulPlan:
     """The sum over blocks of K of what is computed from the product of each, if it is one."""
 
     @staticmethod
-    def of(program: Program, dots: list[Dot], nodes: Sequence[Node], own: Space, *, is_direct: bool) -> MatmulPlan:
+    def of(
+        program: ProgramTiling, dots: list[Dot], nodes: Sequence[Node], own: Space, *, is_direct: bool
+    ) -> MatmulPlan:
         m: Space = []
         n: Space = []
         for dot in dots:
@@ -111,7 +113,7 @@ class MatmulPlan:
             plan._add_k(program, dot)
         return plan
 
-    def _add_k(self, program: Program, dot: Dot) -> None:
+    def _add_k(self, program: ProgramTiling, dot: Dot) -> None:
         """Products with contracted dimensions of the same extents share them, and with them their loop."""
         own = Contracted.of(dot)
         if self.blocks is not None:
@@ -141,7 +143,7 @@ class MatmulPlan:
         for each in self.ks:
             each.settle(1 if self.is_direct else matmul_depth(each.extent, tile))
 
-    def contracted(self, program: Program, dot: Dot) -> Contracted:
+    def contracted(self, program: ProgramTiling, dot: Dot) -> Contracted:
         """What a product contracts, after merging."""
         dims = program.lin_dims(lin_of(d) for d in dot.k)
         found = [each for each in self.ks if each.along[0] in dims]
@@ -159,21 +161,21 @@ def split_axes(bindings: Bindings, nodes: Sequence[Node], role: str) -> bool:
                 if not isinstance(atom, Div) or len(atom.value.terms) != 1:
                     continue
                 dim = atom.value.terms[0][0]
-                if isinstance(dim, Dim) and dim in own:
+                if isinstance(dim, DomainDim) and dim in own:
                     outer, inner = new_dim(ceil_div(dim.extent, atom.by)), new_dim(atom.by)
                     bindings.bind(dim, lin_of(outer) * atom.by + lin_of(inner))
                     found = True
     return found
 
 
-def _add(program: Program, space: Space, lins: Sequence[Lin]) -> None:
+def _add(program: ProgramTiling, space: Space, lins: Sequence[Lin]) -> None:
     for lin in lins:
-        for dim in sorted(a for a in atoms(program.resolve(lin)) if isinstance(a, Dim)):
+        for dim in sorted(a for a in atoms(program.resolve(lin)) if isinstance(a, DomainDim)):
             if dim not in space:
                 space.append(dim)
 
 
-def emit_matmul(program: Program, plan: MatmulPlan, results: Sequence[Result], config: Config) -> None:
+def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Result], config: Config) -> None:
     """The loop over tiles: batch dimensions one by one, then M and N."""
     m, n = plan.m[0], plan.n[0]
     bm, bn = matmul_tiles(m, n, config.tile)
@@ -217,7 +219,7 @@ Limits = tuple[Groups, SSAValue, SSAValue]
 
 
 def _accumulate(
-    program: Program,
+    program: ProgramTiling,
     stage: ReduceStage,
     dots: Sequence[Dot],
     contracted: Contracted,
@@ -247,7 +249,7 @@ def _accumulate(
 
 
 def _add_blocks(
-    program: Program,
+    program: ProgramTiling,
     stage: ReduceStage,
     blocks: Reduced,
     dot: Dot,
@@ -275,7 +277,7 @@ def last_step(dot: Dot, step: int) -> int:
 class _Loop:
     """A loop over K that is to be built, once or more."""
 
-    program: Program
+    program: ProgramTiling
     stage: ReduceStage
     dots: Sequence[Dot]
     contracted: Contracted
@@ -311,7 +313,7 @@ class _Loop:
         return list(loop.results)
 
     def _add_block(
-        self, block: Block, scalars: dict[Dim, SSAValue], dot: Dot, lhs: SSAValue, rhs: SSAValue
+        self, block: Block, scalars: dict[DomainDim, SSAValue], dot: Dot, lhs: SSAValue, rhs: SSAValue
     ) -> SSAValue:
         """The sum so far, and what is computed from the product of a block."""
         blocks = self.blocks
@@ -325,21 +327,21 @@ class _Loop:
         return inner.tile(Joined(blocks.source, blocks.location, "sum", (before, blocks.input)), inner.shape)
 
 
-def _factors(program: Program, dot: Dot, k: Dim) -> tuple[Node, Node]:
+def _factors(program: ProgramTiling, dot: Dot, k: DomainDim) -> tuple[Node, Node]:
     """The operands of a product of which each step has one element along K."""
     precision = _precision(dot)
     return dot_operand(program, dot.lhs, k, 1, precision), dot_operand(program, dot.rhs, k, 1, precision)
 
 
 def _step(
-    program: Program,
+    program: ProgramTiling,
     stage: Stage,
     block: Block,
     contracted: Contracted,
     step: int,
     steps: Steps | None,
     end: SSAValue | None,
-) -> tuple[Axis, dict[Dim, SSAValue]]:
+) -> tuple[Axis, dict[DomainDim, SSAValue]]:
     """The axis of a step of the loop over K, whose own elements end at `end`, if it may begin anywhere, and the
     dimensions that are scalars there."""
     (along,), around, at = contracted.along, contracted.around, block.args[0]
@@ -369,7 +371,7 @@ def _precision(dot: Dot) -> str | None:
     return value.data
 
 
-def dot_operand(program: Program, node: Node, k: Dim, step: int, precision: str | None) -> Node:
+def dot_operand(program: ProgramTiling, node: Node, k: DomainDim, step: int, precision: str | None) -> Node:
     """The operand as it feeds `tile.dot`: rounded to bf16 where the product asks for that, and 0 beyond the end of
     K."""
     if (load := bounded_load(program.domains, node)) is not None:
@@ -383,7 +385,7 @@ def dot_operand(program: Program, node: Node, k: Dim, step: int, precision: str 
     return Choose(node.source, node.location, (Test(position, None, k.extent),), node, zero)
 
 
-def _is_zero_beyond(program: Program, node: Node, k: Dim) -> bool:
+def _is_zero_beyond(program: ProgramTiling, node: Node, k: DomainDim) -> bool:
     """Whether a load reads 0 beyond the end of K because that is the end of a dimension of its view."""
     if isinstance(node, Cast):
         return _is_zero_beyond(program, node.input, k)

@@ -13,9 +13,9 @@ from irc.dialects import tile
 from irc.dialects.nd.table import ROWS, Cost
 from irc.support import extents
 from irc.tiling.domains import Domains
-from irc.tiling.index_maps import Dim, Lin, atoms
+from irc.tiling.index_maps import DomainDim, Lin, atoms
 from irc.tiling.nodes import Apply, Dot, Node, Reduced, walk_nodes
-from irc.tiling.trace import Trace
+from irc.tiling.trace import RegionTrace
 
 INDEX = IndexType()
 Shape = tuple[int, ...]
@@ -28,7 +28,7 @@ class Axis:
     those behind are another tile's, and are not stored. is_loaded: whether what is loaded there is theirs, not
     0. is_aligned: whether the offset is known to be a multiple of the extent."""
 
-    dim: Dim | None
+    dim: DomainDim | None
     offset: SSAValue
     extent: int
     end: SSAValue | None = None
@@ -37,23 +37,23 @@ class Axis:
 
 
 @dataclass
-class Program:
+class ProgramTiling:
     """What all stages of a program share."""
 
     op: tile.ProgramOp
-    trace: Trace
+    trace: RegionTrace
     domains: Domains
     sizes: Sequence[extents.Dim] = ()
     """The extents that are known when the program is called."""
     reductions: list[Reduced] = field(default_factory=list[Reduced])
     """The reductions of the results that are being computed."""
-    chunks: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    chunks: dict[DomainDim, int] = field(default_factory=dict[DomainDim, int])
     """The tile extent of each dimension that is reduced or scanned over."""
     unroll: int = 1
     """Steps over a reduced dimension whose loads are in flight together."""
     shared: frozenset[Node] = frozenset()
     """Nodes that are computed once, as a tile, for all that use them."""
-    _dims: dict[Node, frozenset[Dim]] = field(default_factory=dict[Node, frozenset[Dim]])
+    _dims: dict[Node, frozenset[DomainDim]] = field(default_factory=dict[Node, frozenset[DomainDim]])
     _heavy: dict[Node, bool] = field(default_factory=dict[Node, bool])
 
     def varies(self, number: int) -> bool:
@@ -70,15 +70,15 @@ class Program:
     def resolve(self, lin: Lin) -> Lin:
         return self.domains.bindings.resolve(lin)
 
-    def lin_dims(self, lins: Iterable[Lin]) -> frozenset[Dim]:
+    def lin_dims(self, lins: Iterable[Lin]) -> frozenset[DomainDim]:
         """Dimensions that the expressions depend on, also through gathers."""
-        found: set[Dim] = set()
+        found: set[DomainDim] = set()
         for lin in lins:
             for atom in atoms(self.resolve(lin)):
-                found |= {atom} if isinstance(atom, Dim) else self.dims(self.trace.gathers[atom])
+                found |= {atom} if isinstance(atom, DomainDim) else self.dims(self.trace.gathers[atom])
         return frozenset(found)
 
-    def dims(self, node: Node) -> frozenset[Dim]:
+    def dims(self, node: Node) -> frozenset[DomainDim]:
         """The dimensions that the node's value depends on."""
         for n in walk_nodes([node], inside=lambda n: n not in self._dims and not isinstance(n, Reduced | Dot)):
             if n in self._dims:

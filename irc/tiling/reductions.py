@@ -28,7 +28,7 @@ from irc.tiling.combiners import (
     part_count,
 )
 from irc.tiling.groups import cores
-from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.nodes import (
     Choose,
     Constant,
@@ -39,7 +39,7 @@ from irc.tiling.nodes import (
     Test,
     walk_nodes,
 )
-from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
 from irc.tiling.rescaling import lowest_of, maximum_of, moved_sum, scaled_sum, true_maximum, unless_infinite
 from irc.tiling.scalar_body import Body
 from irc.tiling.stage import Stage
@@ -47,16 +47,16 @@ from irc.tiling.stage import Stage
 Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
 
 
-def column_of(program: Program, node: Reduced) -> Dim:
+def column_of(program: ProgramTiling, node: Reduced) -> DomainDim:
     """The one dimension that a reduction or scan runs over, after its columns have been merged."""
     if node.is_scan:
         return _only_dim(program, node, [node.at[node.axes[0]]])
     return _only_dim(program, node, [lin_of(d) for d in node.dims])
 
 
-def _only_dim(program: Program, node: Reduced, lins: Sequence[Lin]) -> Dim:
+def _only_dim(program: ProgramTiling, node: Reduced, lins: Sequence[Lin]) -> DomainDim:
     found = {a for lin in lins for a in atoms(program.resolve(lin))}
-    if len(found) != 1 or not isinstance(dim := next(iter(found)), Dim):
+    if len(found) != 1 or not isinstance(dim := next(iter(found)), DomainDim):
         raise IrcError("the reduced axes of this op cannot be tiled", node.location)
     return dim
 
@@ -67,16 +67,16 @@ class ReduceStage(Stage):
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramTiling,
         block: Block,
         axes: Sequence[Axis],
-        scalars: dict[Dim, SSAValue],
+        scalars: dict[DomainDim, SSAValue],
         parent: Stage | None = None,
     ):
         super().__init__(program, block, axes, scalars, parent)
         self.carries: dict[Reduced, SSAValue] = {}
         """In a loop over chunks: what each scan has accumulated before this chunk."""
-        self._children: dict[Dim, ReduceStage] = {}
+        self._children: dict[DomainDim, ReduceStage] = {}
 
     def core(self, node: Node) -> SSAValue:
         if not isinstance(node, Reduced):
@@ -162,7 +162,7 @@ class ReduceStage(Stage):
 
     # Columns
 
-    def over(self, column: Dim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
+    def over(self, column: DomainDim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
         """Runs `step(stage with the columns, accumulators) -> accumulators` for every
         chunk; gives the last accumulators."""
         chunk = self.program.chunks[column]
@@ -188,7 +188,7 @@ class ReduceStage(Stage):
         self.block.add_op(loop)
         return list(loop.results[: len(initial)])
 
-    def _whole(self, column: Dim) -> ReduceStage:
+    def _whole(self, column: DomainDim) -> ReduceStage:
         """The stage, in the same block, that holds all columns; made once, so that phases share its loads."""
         if column not in self._children:
             axis = Axis(column, self.index(0), self.program.chunks[column])
@@ -231,17 +231,17 @@ class ReduceStage(Stage):
             self._finish_reduction(n, parts[: part_count(n)])
             parts = parts[part_count(n) :]
 
-    def _chunk_shape(self, column: Dim) -> Shape:
+    def _chunk_shape(self, column: DomainDim) -> Shape:
         return (*self._carry_shape()[:-1], self.program.chunks[column])
 
-    def _scaled(self, column: Dim, depth: int, batch: Sequence[Reduced]) -> dict[Reduced, Reduced]:
+    def _scaled(self, column: DomainDim, depth: int, batch: Sequence[Reduced]) -> dict[Reduced, Reduced]:
         """The sums of the next depth that can be computed with the batch (irc/tiling/rescaling.py): each with its
         maximum."""
         later = [n for n in self.program.reductions if self._fits(n, column, depth + 1)]
         found = {n: maximum_of(n, batch) for n in later}
         return {n: maximum for n, maximum in found.items() if maximum is not None}
 
-    def _run_rescaling(self, column: Dim, batch: Sequence[Reduced], scaled: dict[Reduced, Reduced]) -> None:
+    def _run_rescaling(self, column: DomainDim, batch: Sequence[Reduced], scaled: dict[Reduced, Reduced]) -> None:
         """One walk for the batch and for sums that are relative to maxima of it."""
         maxima = list(dict.fromkeys(scaled.values()))
         others = [n for n in batch if n not in maxima]
@@ -277,12 +277,12 @@ class ReduceStage(Stage):
             self._keep(m, maximum)
             self._keep(n, map_tiles(self, n, [total, maximum], row, unless_infinite))
 
-    def _fits(self, node: Reduced, column: Dim, depth: int) -> bool:
+    def _fits(self, node: Reduced, column: DomainDim, depth: int) -> bool:
         if node.is_scan or node in self.computed or not self.has(self.program.dims(node)):
             return False
         return column_of(self.program, node) == column and depth_of(node) == depth
 
-    def _elements(self, node: Reduced, column: Dim) -> list[Node]:
+    def _elements(self, node: Reduced, column: DomainDim) -> list[Node]:
         """What is combined: the input, masked by the neutral value in the tail; for
         argmax and argmin also the index."""
         value: Node = node.input
@@ -328,7 +328,7 @@ class ReduceStage(Stage):
 
     # Scans
 
-    def _scans(self, column: Dim, roots: Sequence[Node]) -> list[Reduced]:
+    def _scans(self, column: DomainDim, roots: Sequence[Node]) -> list[Reduced]:
         nodes = walk_nodes(
             roots, inside=lambda n: not isinstance(n, Dot) and not (isinstance(n, Reduced) and not n.is_scan)
         )

@@ -23,7 +23,7 @@ from irc.dialects import tile
 from irc.ir.rewriting import give_location
 from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.nodes import Dot, Reduced
-from irc.tiling.program import Program
+from irc.tiling.program import ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import Body
 from irc.tiling.scalar_code import APPROXIMATE
@@ -37,7 +37,7 @@ class References:
     """Of a cascade, in the order of its reductions. lag: the powers of two by which they may lag behind; None where
     they do not."""
 
-    program: Program
+    program: ProgramTiling
     cascade: Cascade
     reductions: Sequence[Reduced]
     products: Sequence[Dot]

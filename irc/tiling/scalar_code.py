@@ -17,14 +17,14 @@ from irc.dialects.nd.table import Row
 from irc.dialects.scalar import FmodOp
 from irc.tiling.scalar_body import Body, Scalar, width_of
 
-Code = Callable[..., SSAValue]
+ScalarCode = Callable[..., SSAValue]
 """Adds the scalar of scalars to a body: (body, scalars..., the op's properties by name)."""
 
 OPS: dict[str, Callable[..., Operation]] = {op.name: op for op in (*arith.Arith.operations, *math.Math.operations)}
 
 
 @cache
-def code_of(row: Row) -> Code | None:
+def code_of(row: Row) -> ScalarCode | None:
     """The code of an elementwise op, as its row says; None where decompose-nd takes it apart."""
     scalar = row.scalar
     if isinstance(scalar, tuple):
@@ -35,7 +35,7 @@ def code_of(row: Row) -> Code | None:
     return FUNCTIONS[scalar] if scalar else None
 
 
-def _by_type(of_float: str, of_signed: str, of_unsigned: str | None = None) -> Code:
+def _by_type(of_float: str, of_signed: str, of_unsigned: str | None = None) -> ScalarCode:
     """Ops by element type; without a name the scalar itself."""
 
     def code(body: Body, *inputs: Scalar) -> SSAValue:
@@ -46,7 +46,7 @@ def _by_type(of_float: str, of_signed: str, of_unsigned: str | None = None) -> C
     return code
 
 
-def _compare(of_float: str, of_signed: str, of_unsigned: str) -> Code:
+def _compare(of_float: str, of_signed: str, of_unsigned: str) -> ScalarCode:
     """Predicates by element type."""
 
     def code(body: Body, a: Scalar, b: Scalar) -> SSAValue:
@@ -256,7 +256,7 @@ def clamp(body: Body, x: Scalar, low: Scalar, high: Scalar) -> SSAValue:
     return minimum(body, Scalar(maximum(body, x, low), x.source), high)
 
 
-FUNCTIONS: dict[str, Code] = {
+FUNCTIONS: dict[str, ScalarCode] = {
     "absolute": absolute,
     "clamp": clamp,
     "floordiv": floordiv,

@@ -10,7 +10,7 @@ from irc.analysis.op_classes import LARGE
 from irc.support.integers import ceil_div, power_of_two, round_up
 from irc.tiling.chains import step_of
 from irc.tiling.domains import Domains, Operand
-from irc.tiling.index_maps import Dim
+from irc.tiling.index_maps import DomainDim
 
 ELEMENTS = 1024
 """Elements of a tile of a map: 128 threads with 16 bytes of bf16 each."""
@@ -58,7 +58,7 @@ def even_part(extent: int, most: int) -> int:
     return part or min(round_up(ceil_div(extent, parts), WHOLE if most >= WHOLE else 1), max(1, most))
 
 
-def exact_map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], elements: int) -> dict[Dim, int]:
+def exact_map_tiles(dims: Sequence[DomainDim], weights: dict[DomainDim, int], elements: int) -> dict[DomainDim, int]:
     """`map_tiles` where tiles may have any extents. Dimensions along which large operands are contiguous share the
     elements, then inner ones take what is left."""
     runs = [d for d in dims if d in weights][-MAX_TILED:] or list(dims[-1:])
@@ -78,20 +78,22 @@ class Contiguity:
 
     domains: Domains
 
-    def weights(self, dims: Sequence[Dim]) -> dict[Dim, int]:
+    def weights(self, dims: Sequence[DomainDim]) -> dict[DomainDim, int]:
         """For each dimension, the elements of the large operands that are contiguous along it."""
-        found: dict[Dim, int] = {}
+        found: dict[DomainDim, int] = {}
         for operand in self.domains.operands:
             for dim in self._dims(operand, dims):
                 found[dim] = found.get(dim, 0) + prod(operand.shape)
         largest = max(found.values(), default=0)
         return {d: n for d, n in found.items() if n * LARGE >= largest}
 
-    def _dims(self, operand: Operand, dims: Sequence[Dim]) -> set[Dim]:
+    def _dims(self, operand: Operand, dims: Sequence[DomainDim]) -> set[DomainDim]:
         return {d for coords in operand.accesses for d in dims if step_of(self.domains, operand, coords, d) in (1, -1)}
 
 
-def map_tiles(dims: Sequence[Dim], weights: dict[Dim, int], tile: Sequence[int] | None) -> dict[Dim, int]:
+def map_tiles(
+    dims: Sequence[DomainDim], weights: dict[DomainDim, int], tile: Sequence[int] | None
+) -> dict[DomainDim, int]:
     """The tiled dimensions of a map, at most three, with their extents; the others are walked one element at a time.
     `tile` is what one tile has along each dimension, or in all."""
     if tile is not None and len(tile) == len(dims):
@@ -111,9 +113,9 @@ def fitting(extent: int, most: int, shortest: int = MIN_RUN) -> int:
     return tile
 
 
-def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
+def along(walk: Sequence[DomainDim], elements: int) -> dict[DomainDim, int]:
     """Tiles of up to so many elements along a walk through an array, of at most three dimensions."""
-    sizes: dict[Dim, int] = {}
+    sizes: dict[DomainDim, int] = {}
     for dim in walk:
         if elements < 2 or len(sizes) == MAX_TILED:
             break
@@ -122,7 +124,7 @@ def along(walk: Sequence[Dim], elements: int) -> dict[Dim, int]:
     return sizes
 
 
-def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[Dim, int]:
+def _filled(dims: Sequence[DomainDim], sizes: dict[DomainDim, int], elements: int) -> dict[DomainDim, int]:
     """Takes in more of the inner dimensions where the tile has fewer elements than it should, parts that fit."""
     room = elements // prod(sizes.values())
     for dim in reversed(dims):
@@ -138,8 +140,8 @@ def _filled(dims: Sequence[Dim], sizes: dict[Dim, int], elements: int) -> dict[D
 
 
 def exact_reduce_tiles(
-    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Mapping[str, int]
-) -> tuple[Dim | None, int, dict[Dim, int]]:
+    rows: Sequence[DomainDim], columns: Sequence[DomainDim], weights: dict[DomainDim, int], tile: Mapping[str, int]
+) -> tuple[DomainDim | None, int, dict[DomainDim, int]]:
     """`reduce_tiles` where tiles may have any extents: whole columns."""
     contiguous_rows = [d for d in rows if d in weights]
     row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
@@ -148,8 +150,12 @@ def exact_reduce_tiles(
 
 
 def reduce_tiles(
-    rows: Sequence[Dim], columns: Sequence[Dim], weights: dict[Dim, int], tile: Mapping[str, int], style: str | None
-) -> tuple[Dim | None, int, dict[Dim, int]]:
+    rows: Sequence[DomainDim],
+    columns: Sequence[DomainDim],
+    weights: dict[DomainDim, int],
+    tile: Mapping[str, int],
+    style: str | None,
+) -> tuple[DomainDim | None, int, dict[DomainDim, int]]:
     """(the tiled row dimension, its tile extent, the chunk of each column dimension)."""
     contiguous_rows = [d for d in rows if d in weights]
     row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
@@ -169,7 +175,7 @@ def reduce_tiles(
     return row, height, {c: clamp(chunk, c.extent) for c in columns}
 
 
-def matmul_tiles(m: Dim, n: Dim, tile: Mapping[str, int]) -> tuple[int, int]:
+def matmul_tiles(m: DomainDim, n: DomainDim, tile: Mapping[str, int]) -> tuple[int, int]:
     """Extents along M and N."""
     return _matmul_size("m", m.extent, tile), _matmul_size("n", n.extent, tile)
 

@@ -18,10 +18,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from irc.dialects import tile
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
-from irc.tiling.index_maps import Dim, Div, Lin, Sym, affine, bounds, constant, lin_of, new_dim
+from irc.tiling.index_maps import Div, DomainDim, Lin, Sym, affine, bounds, constant, lin_of, new_dim
 from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
 from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
-from irc.tiling.program import INDEX, Axis, Program, Shape
+from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
 from irc.tiling.tile_numbers import TileNumbers
 from irc.tiling.view_bounds import bounded_load
@@ -32,10 +32,10 @@ class Stage:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramTiling,
         block: Block,
         axes: Sequence[Axis],
-        scalars: dict[Dim, SSAValue],
+        scalars: dict[DomainDim, SSAValue],
         parent: Stage | None = None,
     ):
         self.program = program
@@ -48,10 +48,10 @@ class Stage:
         """Tiles of nodes that are not computed by a map: reductions, products, scans."""
         self._tiles: dict[tuple[Node, Shape | None], SSAValue] = {}
         self._loads: dict[tuple[int, tuple[Lin, ...], float | int], SSAValue] = {}
-        self._indices: dict[Dim | Sym, SSAValue] = {}
+        self._indices: dict[DomainDim | Sym, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
         self._extents: dict[int, SSAValue] = {}
-        self.of_tile: dict[Div | Sym, Dim] | None = None
+        self.of_tile: dict[Div | Sym, DomainDim] | None = None
         """What is one number for all of the tile, for loads to take as scalars: an axis divided by a multiple of what
         the tile has of it, and indices that arrays have at such places. None where loads compute all for each element.
         """
@@ -65,11 +65,11 @@ class Stage:
     def shape(self) -> Shape:
         return tuple(a.extent for a in self.axes)
 
-    def has(self, dims: Iterable[Dim]) -> bool:
+    def has(self, dims: Iterable[DomainDim]) -> bool:
         """Whether all the dimensions are bound here."""
         return all(d in self.axis_of or d in self.scalars for d in dims)
 
-    def home(self, dims: Iterable[Dim]) -> Stage:
+    def home(self, dims: Iterable[DomainDim]) -> Stage:
         """The outermost stage of the same rank that has the dimensions."""
         stage, needed = self, frozenset(dims)
         while stage.parent is not None and len(stage.parent.axes) == len(self.axes) and stage.parent.has(needed):
@@ -95,7 +95,7 @@ class Stage:
 
     # Coordinates
 
-    def padded(self) -> dict[Dim, int]:
+    def padded(self) -> dict[DomainDim, int]:
         """The extents that the axes' coordinates really run to."""
         return {
             a.dim: round_up(a.dim.extent, a.extent) if a.end is None else a.dim.extent + 2 * a.extent
@@ -103,15 +103,15 @@ class Stage:
             if a.dim is not None
         }
 
-    def index_tile(self, atom: Dim | Sym) -> SSAValue:
+    def index_tile(self, atom: DomainDim | Sym) -> SSAValue:
         """A tile of index with the values of a dimension or a gather."""
-        dims = {atom} if isinstance(atom, Dim) else self.program.dims(self.program.trace.gathers[atom])
+        dims = {atom} if isinstance(atom, DomainDim) else self.program.dims(self.program.trace.gathers[atom])
         home = self.home(dims)
         if atom not in home._indices:
-            home._indices[atom] = home._dim_tile(atom) if isinstance(atom, Dim) else home._gather_tile(atom)
+            home._indices[atom] = home._dim_tile(atom) if isinstance(atom, DomainDim) else home._gather_tile(atom)
         return home._indices[atom]
 
-    def _dim_tile(self, dim: Dim) -> SSAValue:
+    def _dim_tile(self, dim: DomainDim) -> SSAValue:
         axis = self.axis_of.get(dim)
         at = 0 if axis is None else axis
         shape = tuple(a.extent if i == axis else 1 for i, a in enumerate(self.axes))
@@ -159,18 +159,18 @@ class Stage:
         operand = self.program.domains.operands[argument]
         places = operand.view_coords(self.program.domains.bindings, tuple(coords))
         lins = places if is_store else tuple(self.of_tile_lin(lin) for lin in places)
-        symbols: dict[Dim | Sym, SSAValue] = {}
+        symbols: dict[DomainDim | Sym, SSAValue] = {}
         used: set[int] = set()
 
-        def leaf(atom: Dim | Sym) -> AffineExpr:
-            if isinstance(atom, Dim) and atom in self.axis_of:
+        def leaf(atom: DomainDim | Sym) -> AffineExpr:
+            if isinstance(atom, DomainDim) and atom in self.axis_of:
                 axis = self.axis_of[atom]
                 if self.axes[axis].end is None or self.axes[axis].is_loaded:
                     used.add(axis)
                     return AffineExpr.dimension(axis)
                 symbols[atom] = self.own_positions(axis)
             if atom not in symbols:
-                symbols[atom] = self.scalars[atom] if isinstance(atom, Dim) else self.index_tile(atom)
+                symbols[atom] = self.scalars[atom] if isinstance(atom, DomainDim) else self.index_tile(atom)
             return AffineExpr.symbol(list(symbols).index(atom))
 
         results = tuple(affine(lin, leaf) for lin in lins)
@@ -191,11 +191,11 @@ class Stage:
             return lin
         total = constant(lin.const)
         for atom, factor in lin.terms:
-            one = None if isinstance(atom, Dim) else self._one_of_tile(atom, self.of_tile)
+            one = None if isinstance(atom, DomainDim) else self._one_of_tile(atom, self.of_tile)
             total = total + (Lin(((atom, 1),), 0) if one is None else lin_of(one)) * factor
         return total
 
-    def _one_of_tile(self, atom: Div | Sym, known: dict[Div | Sym, Dim]) -> Dim | None:
+    def _one_of_tile(self, atom: Div | Sym, known: dict[Div | Sym, DomainDim]) -> DomainDim | None:
         """See `of_tile`; None of what may differ in a tile."""
         if atom not in known:
             value = self._quotient(atom) if isinstance(atom, Div) else TileNumbers(self).index_of(atom)

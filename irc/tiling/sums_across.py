@@ -15,10 +15,10 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.layout.instructions import WGMMA_ROWS
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Dim
+from irc.tiling.index_maps import DomainDim
 from irc.tiling.nodes import Dot, Node
 from irc.tiling.products import dot_of, dot_operand
-from irc.tiling.program import Axis, Program
+from irc.tiling.program import Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 
 
@@ -27,9 +27,9 @@ class SumAcross:
     """A product that contracts the rows, with the dimension of its columns, and where it is stored. groups: the warp
     groups that multiply. stage: the rows of a tile, outside of the loop."""
 
-    program: Program
+    program: ProgramTiling
     dot: Dot
-    columns: Dim
+    columns: DomainDim
     result: Result
     groups: int
     stage: ReduceStage

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from irc.tiling.domains import Bindings, Space
 from irc.tiling.index_code import IndexCode
-from irc.tiling.index_maps import Dim, Lin, atoms, bounds, constant, lin_of
+from irc.tiling.index_maps import DomainDim, Lin, atoms, bounds, constant, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Test
 from irc.tiling.predicates import passed
 from irc.tiling.program import INDEX
@@ -29,7 +29,7 @@ class Taps:
     where an expression of the batch in `needed` is negative. `tests` are what tells them, which hold in the loop."""
 
     dims: Space
-    ranges: dict[Dim, tuple[Lin, Lin]] = field(default_factory=dict[Dim, tuple[Lin, Lin]])
+    ranges: dict[DomainDim, tuple[Lin, Lin]] = field(default_factory=dict[DomainDim, tuple[Lin, Lin]])
     needed: list[Lin] = field(default_factory=list[Lin])
     tests: list[Test] = field(default_factory=list[Test])
 
@@ -72,7 +72,7 @@ class Taps:
             counts.append(body(arith.MinSIOp(at_least, body.constant(1, INDEX))))
         return Steps(self, firsts, counts)
 
-    def _range(self, dim: Dim) -> tuple[Lin, Lin]:
+    def _range(self, dim: DomainDim) -> tuple[Lin, Lin]:
         return self.ranges.get(dim, (constant(0), constant(dim.extent)))
 
 
@@ -80,7 +80,7 @@ def is_zero(node: Node) -> bool:
     return isinstance(node, Constant) and node.value == 0
 
 
-def _range(dim: Dim, test: Test) -> tuple[Lin, Lin]:
+def _range(dim: DomainDim, test: Test) -> tuple[Lin, Lin]:
     """From where to where a dimension runs where a test holds."""
     first, end = constant(0), constant(dim.extent)
     for inequality in passed([test]):

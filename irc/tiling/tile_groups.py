@@ -19,10 +19,10 @@ from irc.tiling.columns import ColumnsPlan, emit_columns
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
-from irc.tiling.index_maps import Dim, Lin, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
-from irc.tiling.program import Axis, Program, shared_nodes
+from irc.tiling.program import Axis, ProgramTiling, shared_nodes
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.sizes import (
     ELEMENTS,
@@ -49,7 +49,7 @@ class GroupTiling:
     rows: Space = field(default_factory=Space)
     columns: list[Space] = field(default_factory=list[Space])
     matmul: MatmulPlan | ColumnsPlan | CascadePlan | None = None
-    box: dict[Dim, int] = field(default_factory=dict[Dim, int])
+    box: dict[DomainDim, int] = field(default_factory=dict[DomainDim, int])
     """The extents of the tiles of a permutation, along its rows."""
 
     @property
@@ -64,7 +64,7 @@ class GroupTiling:
         return [self.rows, *self.columns]
 
 
-def plan_group(program: Program, group: Group, nodes: list[Node], config: Config) -> GroupTiling:
+def plan_group(program: ProgramTiling, group: Group, nodes: list[Node], config: Config) -> GroupTiling:
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
     if (config.is_by_columns or not config.is_direct) and split_axes(program.domains.bindings, nodes, "n"):
         program.trace.forget()
@@ -110,16 +110,16 @@ def plan_group(program: Program, group: Group, nodes: list[Node], config: Config
 
 
 def _dims_in_order(lins: Sequence[Lin]) -> Space:
-    found: dict[Dim, None] = {}
+    found: dict[DomainDim, None] = {}
     for lin in lins:
-        for dim in sorted(a for a in atoms(lin) if isinstance(a, Dim)):
+        for dim in sorted(a for a in atoms(lin) if isinstance(a, DomainDim)):
             found.setdefault(dim)
     return list(found)
 
 
-def _row_dims(program: Program, group: Group) -> set[Dim]:
+def _row_dims(program: ProgramTiling, group: Group) -> set[DomainDim]:
     """The dimensions at which reductions are needed, and all but the scanned one of scans."""
-    needed: set[Dim] = set()
+    needed: set[DomainDim] = set()
     for result in group.results:
         for core in cores(result.node):
             assert isinstance(core, Reduced)
@@ -131,7 +131,7 @@ def _row_dims(program: Program, group: Group) -> set[Dim]:
     return needed
 
 
-def _add_columns(program: Program, plan: GroupTiling, dims: Space) -> None:
+def _add_columns(program: ProgramTiling, plan: GroupTiling, dims: Space) -> None:
     """Makes the dimensions columns; where there are columns of the same extents already, they become those."""
     bindings = program.domains.bindings
     dims = [d for d in dims if d.extent != 1 and d not in bindings.values]
@@ -145,7 +145,7 @@ def _add_columns(program: Program, plan: GroupTiling, dims: Space) -> None:
     plan.columns.append(dims)
 
 
-def emit_group(program: Program, plan: GroupTiling, config: Config) -> None:
+def emit_group(program: ProgramTiling, plan: GroupTiling, config: Config) -> None:
     """Adds the group's loop over tiles to the program."""
     program.reductions = [n for n in plan.nodes if isinstance(n, Reduced)]
     program.shared = frozenset()
@@ -163,7 +163,7 @@ def emit_group(program: Program, plan: GroupTiling, config: Config) -> None:
         _emit_map(program, plan, config)
 
 
-def box_group(program: Program, plan: GroupTiling, config: Config) -> None:
+def box_group(program: ProgramTiling, plan: GroupTiling, config: Config) -> None:
     """Chooses the tiles of a permutation, for which its dimensions are split and merged."""
     sizes = config.sizes if config.sizes is not None and len(config.sizes) in (2, 3) else (SQUARE, SQUARE)
     if plan.is_map and not program.domains.machine.exact_tiles:
@@ -173,7 +173,7 @@ def box_group(program: Program, plan: GroupTiling, config: Config) -> None:
             _see_in_order_of_memory(program, result)
 
 
-def _see_in_order_of_memory(program: Program, result: Result) -> None:
+def _see_in_order_of_memory(program: ProgramTiling, result: Result) -> None:
     """Puts the dimensions of a result of boxes in the order of memory, in which those of a row merge."""
     operand = program.domains.operands[program.result_argument(result.index)]
     if not operand.is_boxed:
@@ -184,7 +184,9 @@ def _see_in_order_of_memory(program: Program, result: Result) -> None:
     operand.shape, operand.strides, operand.accesses = result.shape, result.strides, [result.at]
 
 
-def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int], config: Config) -> tile.ForTilesOp:
+def for_tiles(
+    program: ProgramTiling, plan_dims: Sequence[DomainDim], tiles: dict[DomainDim, int], config: Config
+) -> tile.ForTilesOp:
     """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without
     dimensions there is one tile."""
     extents, steps = [d.extent for d in plan_dims] or [1], [tiles.get(d, 1) for d in plan_dims] or [1]
@@ -194,13 +196,13 @@ def for_tiles(program: Program, plan_dims: Sequence[Dim], tiles: dict[Dim, int],
     return op
 
 
-def _roots(program: Program, plan: GroupTiling) -> list[Node]:
+def _roots(program: ProgramTiling, plan: GroupTiling) -> list[Node]:
     """What is computed by a map of its own: results, and what reductions combine."""
     results = [r.node for r in plan.group.results if not isinstance(r.node, Reduced)]
     return [*results, *(n.input for n in program.reductions)]
 
 
-def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
+def _emit_map(program: ProgramTiling, plan: GroupTiling, config: Config) -> None:
     dims = plan.rows
     program.shared = shared_nodes(_roots(program, plan))
     tiles = _map_tiles(program, plan, config) if dims else {}
@@ -213,7 +215,7 @@ def _emit_map(program: Program, plan: GroupTiling, config: Config) -> None:
         stage.store(program.result_argument(result.index), result.at, result.node)
 
 
-def _map_tiles(program: Program, plan: GroupTiling, config: Config) -> dict[Dim, int]:
+def _map_tiles(program: ProgramTiling, plan: GroupTiling, config: Config) -> dict[DomainDim, int]:
     """The tiled dimensions of elementwise work, with their extents."""
     dims, weights = plan.rows, Contiguity(program.domains).weights(plan.rows)
     elements = prod(config.sizes or (ELEMENTS,))
@@ -228,7 +230,7 @@ def _map_tiles(program: Program, plan: GroupTiling, config: Config) -> dict[Dim,
     return plan.box or alike or map_tiles(dims, weights, config.sizes)
 
 
-def _walked_alike(program: Program, plan: GroupTiling, config: Config) -> dict[Dim, int]:
+def _walked_alike(program: ProgramTiling, plan: GroupTiling, config: Config) -> dict[DomainDim, int]:
     """The tiles of a permutation whose arrays are walked from the same dimension on, along what is loaded; none where
     that is short. On an H200, runs of 256 bytes reach 1.00 of a copy so, and 0.96 in tiles of four words a thread."""
     loaded = program.domains.loaded
@@ -241,7 +243,7 @@ def _walked_alike(program: Program, plan: GroupTiling, config: Config) -> dict[D
     return along(walk, THREADS * WIDEST // size)
 
 
-def _emit_rows(program: Program, plan: GroupTiling, config: Config) -> None:
+def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> None:
     columns = [space[0] for space in plan.columns]
     weights = Contiguity(program.domains).weights([*plan.rows, *columns])
     if program.domains.machine.exact_tiles:
@@ -263,7 +265,7 @@ def _emit_rows(program: Program, plan: GroupTiling, config: Config) -> None:
         _store(program, stage, column, [r for r in plan.group.results if _column(program, r, columns) == column])
 
 
-def _column(program: Program, result: Result, columns: Sequence[Dim]) -> Dim | None:
+def _column(program: ProgramTiling, result: Result, columns: Sequence[DomainDim]) -> DomainDim | None:
     dims = program.lin_dims(result.at) | program.dims(result.node)
     found = [c for c in columns if c in dims]
     if len(found) > 1:
@@ -271,7 +273,7 @@ def _column(program: Program, result: Result, columns: Sequence[Dim]) -> Dim | N
     return found[0] if found else None
 
 
-def _store(program: Program, stage: ReduceStage, column: Dim | None, results: Sequence[Result]) -> None:
+def _store(program: ProgramTiling, stage: ReduceStage, column: DomainDim | None, results: Sequence[Result]) -> None:
     if not results:
         return
     if column is None:

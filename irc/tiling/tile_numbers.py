@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from irc.dialects import tile
 from irc.tiling import scalars as tile_scalar
 from irc.tiling.index_code import IndexCode
-from irc.tiling.index_maps import Dim, Lin, Sym, atoms, bounds
+from irc.tiling.index_maps import DomainDim, Lin, Sym, atoms, bounds
 from irc.tiling.nodes import Apply, Cast, Choose, Constant, Coordinate, Load, Node
 from irc.tiling.program import INDEX
 from irc.tiling.scalar_body import Body, Scalar, cast
@@ -53,7 +53,7 @@ class TileNumbers:
         return self.stage.of_tile_lin(self.stage.program.resolve(lin))
 
     def _is_place(self, lin: Lin) -> bool:
-        return all(isinstance(atom, Dim) and atom in self.stage.scalars for atom in atoms(self._lin(lin)))
+        return all(isinstance(atom, DomainDim) and atom in self.stage.scalars for atom in atoms(self._lin(lin)))
 
     def _is_one(self, node: Node) -> bool:
         if not isinstance(node.type, IntegerType) or not all(map(self._is_one, node.operands())):
@@ -114,6 +114,6 @@ class TileNumbers:
             case _:
                 raise AssertionError(f"{node} is not one number")
 
-    def _place(self, atom: Dim | Sym) -> SSAValue:
-        assert isinstance(atom, Dim)
+    def _place(self, atom: DomainDim | Sym) -> SSAValue:
+        assert isinstance(atom, DomainDim)
         return self.stage.scalars[atom]

@@ -30,7 +30,7 @@ from irc.support.diagnostics import IrcError
 from irc.tiling.domains import Bindings
 from irc.tiling.index_maps import (
     Coords,
-    Dim,
+    DomainDim,
     Lin,
     Sym,
     applied,
@@ -67,15 +67,15 @@ MAX_CONSTANTS = 64
 
 
 @dataclass
-class Trace:
+class RegionTrace:
     """Traces values of one region; `gathers` says which node a symbol is the (clamped) value of."""
 
     block: Block
     bindings: Bindings
     gathers: dict[Sym, Node] = field(default_factory=dict[Sym, Node])
     _known: dict[tuple[SSAValue, Coords], Node] = field(default_factory=dict[tuple[SSAValue, Coords], Node])
-    _inner: dict[tuple[Operation, Coords], tuple[Dim, ...]] = field(
-        default_factory=dict[tuple[Operation, Coords], tuple[Dim, ...]]
+    _inner: dict[tuple[Operation, Coords], tuple[DomainDim, ...]] = field(
+        default_factory=dict[tuple[Operation, Coords], tuple[DomainDim, ...]]
     )
 
     def at(self, value: SSAValue, coords: Coords) -> Node:
@@ -87,11 +87,11 @@ class Trace:
             self._known[key] = self._build(value, coords)
         return self._known[key]
 
-    def dims(self, coords: Coords) -> dict[Dim, None]:
+    def dims(self, coords: Coords) -> dict[DomainDim, None]:
         """The dimensions that the coordinates depend on, also through gathers."""
-        found: dict[Dim, None] = {}
+        found: dict[DomainDim, None] = {}
         for atom in sorted({atom for lin in coords for atom in atoms(lin)}, key=lambda atom: atom.id):
-            if isinstance(atom, Dim):
+            if isinstance(atom, DomainDim):
                 found[atom] = None
                 continue
             for node in walk_nodes([self.gathers[atom]], lambda node: not isinstance(node, Reduced | Dot)):
@@ -109,7 +109,7 @@ class Trace:
         """What is traced from now on is built again, at coordinates as the bindings now have them."""
         self._known = {}
 
-    def _inner_dims(self, op: Operation, coords: Coords, extents: Sequence[int]) -> tuple[Dim, ...]:
+    def _inner_dims(self, op: Operation, coords: Coords, extents: Sequence[int]) -> tuple[DomainDim, ...]:
         """The dimensions that a reduction or product at these coordinates runs over."""
         if (op, coords) not in self._inner:
             self._inner[op, coords] = tuple(new_dim(n) for n in extents)
@@ -355,7 +355,7 @@ def _tests(lin: Lin, first: int, end: int, of: tuple[int, int]) -> list[Test]:
     return [] if low is None and high is None else [Test(lin, low, high)]
 
 
-def _check_indices(trace: Trace, op: Operation, coords: Coords) -> Node:
+def _check_indices(trace: RegionTrace, op: Operation, coords: Coords) -> Node:
     """Checked where the result has an element alone: beyond it a tile has anything, which is taken to be 0."""
     type, where = element_type_of(op.results[0].type), location_of(op)
     places = zip(coords, shape_of(op.results[0].type), strict=True)
@@ -365,20 +365,20 @@ def _check_indices(trace: Trace, op: Operation, coords: Coords) -> Node:
     return Apply(type, where, op, (inside,))
 
 
-def _ascending(trace: Trace, op: Operation, coords: Coords) -> Node:
+def _ascending(trace: RegionTrace, op: Operation, coords: Coords) -> Node:
     node = trace.at(op.operands[0], coords)
     return replace(node, is_ascending=True) if isinstance(node, Load) else node
 
 
-def _iota(trace: Trace, op: Operation, coords: Coords) -> Node:
+def _iota(trace: RegionTrace, op: Operation, coords: Coords) -> Node:
     return Coordinate(element_type_of(op.results[0].type), location_of(op), coords[number(op, "axis")])
 
 
-def _extent(trace: Trace, op: Operation, coords: Coords) -> Node:
+def _extent(trace: RegionTrace, op: Operation, coords: Coords) -> Node:
     return Coordinate(element_type_of(op.results[0].type), location_of(op), constant(number(op, "extent")))
 
 
-def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
+def _constant(trace: RegionTrace, op: Operation, coords: Coords) -> Node:
     type, value = element_type_of(op.results[0].type), op.properties["value"]
     where = location_of(op)
     if not isinstance(value, ElementsAttr):
@@ -395,7 +395,7 @@ def _constant(trace: Trace, op: Operation, coords: Coords) -> Node:
     return node
 
 
-_OF_PLACES: dict[str, Callable[[Trace, Operation, Coords], Node]] = {
+_OF_PLACES: dict[str, Callable[[RegionTrace, Operation, Coords], Node]] = {
     "nd.ascending": _ascending,
     "nd.check_indices": _check_indices,
     "nd.extent": _extent,

@@ -8,7 +8,7 @@ from math import prod
 from irc.analysis.op_classes import LARGE
 from irc.support.integers import power_of_two, round_up
 from irc.tiling.domains import Domains
-from irc.tiling.index_maps import Dim, Lin, atoms
+from irc.tiling.index_maps import DomainDim, Lin, atoms
 
 LONGEST_RUN = 256
 """Elements of a tile along the contiguous dimension."""
@@ -30,10 +30,10 @@ MAX_FILLED = 4
 """The same where those are too short for the elements that a tile should have."""
 
 
-def reached_dims(domains: Domains, dims: Sequence[Dim], *, overlap: bool) -> list[Dim]:
+def reached_dims(domains: Domains, dims: Sequence[DomainDim], *, overlap: bool) -> list[DomainDim]:
     """The dimensions along which an array that counts is read at several places that are constants apart, in their
     order; with `overlap`, those alone along which neighbors read some of the same elements."""
-    found: set[Dim] = set()
+    found: set[DomainDim] = set()
     most = max((prod(operand.shape) for operand in domains.loaded), default=0)
     for operand in [each for each in domains.loaded if prod(each.shape) * LARGE >= most]:
         places: dict[tuple[int, Lin], list[int]] = {}
@@ -43,11 +43,13 @@ def reached_dims(domains: Domains, dims: Sequence[Dim], *, overlap: bool) -> lis
         for (_, moving), constants in places.items():
             reach = max(constants) - min(constants)
             near = [atom for atom, factor in moving.terms if (abs(factor) if overlap else 1) <= reach]
-            found |= {atom for each in near for atom in atoms(Lin(((each, 1),), 0)) if isinstance(atom, Dim)}
+            found |= {atom for each in near for atom in atoms(Lin(((each, 1),), 0)) if isinstance(atom, DomainDim)}
     return [dim for dim in dims if dim in found]
 
 
-def window_tiles(dims: Sequence[Dim], inner: Dim, reached: Sequence[Dim], elements: int) -> dict[Dim, int]:
+def window_tiles(
+    dims: Sequence[DomainDim], inner: DomainDim, reached: Sequence[DomainDim], elements: int
+) -> dict[DomainDim, int]:
     """Tiles of so many elements, whole runs along the contiguous dimension first, then neighbors along those that
     windows reach along, the outermost of them the longest."""
     sizes = {inner: min(power_of_two(inner.extent), LONGEST_RUN, elements)}

@@ -22,7 +22,7 @@ from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.division import divide
-from irc_frontend.torch.program import Program
+from irc_frontend.torch.program import CompiledSubgraph
 from tests.drawing import seeds
 from tests.unit.test_suite_kernels import made_within
 
@@ -106,7 +106,7 @@ def test_adaptive_pools(dtype: torch.dtype, size: tuple[int, int], turns: bool) 
     division = divide(graph.graph, {})
     assert not any(division.left)
     parts = [part for level in division.subgraphs for part in level]
-    assert sum(compile_within(Program(part).module()) for part in parts) <= 3
+    assert sum(compile_within(CompiledSubgraph(part).module()) for part in parts) <= 3
 
 
 ELEMENTS = ("f32", "bf16", "f16")

@@ -18,7 +18,7 @@ from irc.driver.pipelines import ND
 from irc_frontend.torch import backend, preparation
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.preparation import with_channels_last
-from irc_frontend.torch.program import Program
+from irc_frontend.torch.program import CompiledSubgraph
 
 aten = torch.ops.aten
 
@@ -108,7 +108,7 @@ def test_training_keeps_channels_last(graphs: dict[str, Compiled]) -> None:
     assert permutes(forward) == 5, "of x, two weights and two results: what lies between them is in one order"
 
 
-def permutes(program: Program) -> int:
+def permutes(program: CompiledSubgraph) -> int:
     """How many permutes a program's kernels have."""
     module = program.module()
     run_passes(module, passes_of(ND))

@@ -16,21 +16,21 @@ from xdsl.ir.affine import (
 )
 
 from irc_frontend.graph import Node, fail
-from irc_frontend.kernels.indices import Dim, Index
+from irc_frontend.kernels.indices import Index, LoopTile
 from irc_frontend.slicing import keys_of
 from irc_frontend.structure import reshape
 from irc_frontend.tensor import Tensor
 
 
 @dataclass(frozen=True)
-class Access:
+class TileAccess:
     """A part of an array. dims: the tile of each axis of what is loaded, None where it is a slice. map: from the
     elements of the tile and the positions `given`, numbers of the trace's symbols, and behind them those of `gathers`,
     tiles of integers each with an axis of the tile, to the array. checked: axes of the array that a tile may go beyond.
     added: an index that gives new axes, None where there are none. symbols: all loops' positions that it depends on."""
 
     array: Node
-    dims: tuple[Dim | None, ...]
+    dims: tuple[LoopTile | None, ...]
     shape: tuple[int, ...]
     map: AffineMap
     given: tuple[int, ...]
@@ -67,7 +67,7 @@ class Access:
         return reshape(node, self.shape)
 
 
-def access_of(array: Node, key: Any, ranges: Sequence[range]) -> Access:
+def access_of(array: Node, key: Any, ranges: Sequence[range]) -> TileAccess:
     """The access of an index. IrcError where it is none of the array. ranges: the values of the trace's symbols."""
     reader = _Reader(array, ranges)
     for each in keys_of(array, key):
@@ -89,7 +89,7 @@ def turned(
 
 
 def _keeps_axis(key: Any) -> bool:
-    return isinstance(key, Dim | slice | Tensor)
+    return isinstance(key, LoopTile | slice | Tensor)
 
 
 class _Reader:
@@ -98,7 +98,7 @@ class _Reader:
     def __init__(self, array: Node, ranges: Sequence[range]):
         self._array = array
         self._ranges = ranges
-        self._dims: list[Dim | None] = []
+        self._dims: list[LoopTile | None] = []
         self._shape: list[int] = []
         self._results: list[AffineExpr] = []
         self._checked: list[int] = []
@@ -109,7 +109,7 @@ class _Reader:
         axis = len(self._results)
         if key is None:
             self._added.append(None)
-        elif isinstance(key, Dim):
+        elif isinstance(key, LoopTile):
             _check_dim(key, self._array, axis)
             self._axis(key, key.step, 0, checked=key.is_ragged)
         elif isinstance(key, slice):
@@ -122,7 +122,7 @@ class _Reader:
         else:
             self._position(key, axis, self._array.shape[axis])
 
-    def _axis(self, dim: Dim | None, extent: int, start: int, *, checked: bool) -> None:
+    def _axis(self, dim: LoopTile | None, extent: int, start: int, *, checked: bool) -> None:
         dimension = AffineExpr.dimension(len(self._dims))
         if checked:
             self._checked.append(len(self._results))
@@ -150,7 +150,7 @@ class _Reader:
             self._checked.append(axis)
         self._results.append(expr)
 
-    def access(self) -> Access:
+    def access(self) -> TileAccess:
         symbols = {e.position for each in self._results for e in each.dfs() if isinstance(e, AffineSymExpr)}
         used = sorted(number for number in symbols if number < len(self._ranges))
         order = [*used, *range(len(self._ranges), len(self._ranges) + len(self._gathers))]
@@ -160,7 +160,7 @@ class _Reader:
         ]
         identity: list[AffineExpr] = [AffineExpr.dimension(number) for number in range(len(self._dims))]
         results = tuple(each.replace_dims_and_symbols(identity, renamed) for each in self._results)
-        return Access(
+        return TileAccess(
             self._array,
             tuple(self._dims),
             tuple(self._shape),
@@ -195,7 +195,7 @@ def _bounds(expr: AffineExpr, ranges: Sequence[range]) -> tuple[int, int]:
             raise AssertionError(expr)
 
 
-def _check_dim(dim: Dim, array: Node, axis: int) -> None:
+def _check_dim(dim: LoopTile, array: Node, axis: int) -> None:
     extent = array.shape[axis]
     if dim.extent != extent and (dim.extent > extent or dim.is_ragged):
         raise fail(

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from irc.dialects import tile
 from irc_frontend.graph import Node
-from irc_frontend.kernels.access import Access
-from irc_frontend.kernels.indices import Dim
+from irc_frontend.kernels.access import TileAccess
+from irc_frontend.kernels.indices import LoopTile
 from irc_frontend.kernels.ragged import Axes
 from irc_frontend.tensor import Tensor
 
@@ -35,7 +35,7 @@ class Product:
     rhs: Axes
     shape: tuple[int, int, int]
     element: str
-    loads: tuple[Access | None, Access | None]
+    loads: tuple[TileAccess | None, TileAccess | None]
 
 
 @dataclass
@@ -43,10 +43,10 @@ class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
     behind an iteration. turned: accesses of arrays that the kernel sees permuted."""
 
-    outer: list[Dim] = field(default_factory=list[Dim])
-    inner: list[Dim] = field(default_factory=list[Dim])
+    outer: list[LoopTile] = field(default_factory=list[LoopTile])
+    inner: list[LoopTile] = field(default_factory=list[LoopTile])
     products: list[Product] = field(default_factory=list[Product])
-    accesses: list[Access] = field(default_factory=list[Access])
+    accesses: list[TileAccess] = field(default_factory=list[TileAccess])
     carried: list[list[Numbers]] = field(default_factory=list[list[Numbers]])
-    reduced: list[Dim] = field(default_factory=list[Dim])
-    turned: list[Access] = field(default_factory=list[Access])
+    reduced: list[LoopTile] = field(default_factory=list[LoopTile])
+    turned: list[TileAccess] = field(default_factory=list[TileAccess])

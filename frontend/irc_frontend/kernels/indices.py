@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Positions(Protocol):
     """What makes the values of indices: the trace."""
 
-    def positions(self, dim: Dim) -> Tensor: ...
+    def positions(self, dim: LoopTile) -> Tensor: ...
 
     def scalar(self, index: Index) -> Tensor: ...
 
@@ -82,7 +82,7 @@ def _integer(value: Any) -> int:
     return value.__index__()
 
 
-class Dim(TileIndex):
+class LoopTile(TileIndex):
     """The tile that a loop is at along one dimension: `step` elements of `extent`, the last tile of which may go beyond
     the end. Indexing by it loads a tile or stores one. As an extent, `zeros((m, n))`, it is `step`."""
 

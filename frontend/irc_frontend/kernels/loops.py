@@ -12,7 +12,7 @@ from irc.dialects.kernel import ConfigAttr
 from irc_frontend.graph import LAUNCH, Node, fail
 from irc_frontend.kernels.facts import Facts, Launched, Numbers
 from irc_frontend.kernels.tiles import Tiles
-from irc_frontend.kernels.trace import Trace
+from irc_frontend.kernels.trace import LoopNestTrace
 from irc_frontend.launch import Launch
 from irc_frontend.structure import as_it_lies
 from irc_frontend.tensor import Tensor
@@ -110,7 +110,7 @@ class Hooks:
             raise fail("a loop over tiles runs in a kernel", "call the function that @kernel made")
         if trace is None:
             return OuterLoop(over, names, carried, others, values, recording)
-        assert isinstance(trace, Trace)
+        assert isinstance(trace, LoopNestTrace)
         return InnerLoop(trace, over, names, carried, others, values)
 
     @staticmethod
@@ -147,7 +147,7 @@ class OuterLoop(Loop):
         self.carried = [values.get(name, Gone(name)) for name in carried]
         arrays = {value.node: name for name, value in values.items() if isinstance(value, Tensor)}
         arrays.update({as_it_lies(node)[0]: name for node, name in arrays.items()})
-        self._trace = Trace(recording.step, arrays, recording.carried(), reads_through=recording.reads_through)
+        self._trace = LoopNestTrace(recording.step, arrays, recording.carried(), reads_through=recording.reads_through)
         found = self._trace.open_outer(names, over.extents)
         self.indices = found[0] if len(found) == 1 else found
         set_trace(self._trace)
@@ -173,7 +173,7 @@ class InnerLoop(Loop):
 
     def __init__(
         self,
-        trace: Trace,
+        trace: LoopNestTrace,
         over: Tiles,
         names: Sequence[str],
         carried: Sequence[str],

@@ -20,12 +20,12 @@ from irc.ir.neutral import neutral
 from irc.tiling.placements import result_axes
 from irc_frontend import elementwise
 from irc_frontend.graph import Node, fail
-from irc_frontend.kernels.access import Access
-from irc_frontend.kernels.indices import Dim
+from irc_frontend.kernels.access import TileAccess
+from irc_frontend.kernels.indices import LoopTile
 from irc_frontend.structure import reshape
 from irc_frontend.tensor import Tensor
 
-Axes: TypeAlias = tuple[Dim | None, ...]
+Axes: TypeAlias = tuple[LoopTile | None, ...]
 """The loop's tile that each axis is; None where it is none."""
 
 MONOIDS = ("sum", "prod", "max", "min", "any", "all")
@@ -35,17 +35,17 @@ MONOIDS = ("sum", "prod", "max", "min", "any", "all")
 class Ragged:
     """What is known of the nodes of one trace."""
 
-    def __init__(self, positions: Callable[[Dim], Tensor]):
+    def __init__(self, positions: Callable[[LoopTile], Tensor]):
         self._positions = positions
         self._axes: dict[Node, Axes] = {}
         self._outside: dict[Node, float] = {}
-        self._loads: dict[Node, Access] = {}
+        self._loads: dict[Node, TileAccess] = {}
         self._masked: dict[tuple[Node, tuple[int, ...], float], Node] = {}
 
     def axes_of(self, node: Node) -> Axes:
         return self._axes.get(node, (None,) * node.rank)
 
-    def load_of(self, node: Node) -> Access | None:
+    def load_of(self, node: Node) -> TileAccess | None:
         """The access of a node that is loaded and no more."""
         while node.op in ("permute", "reshape"):
             node = next(iter(node.operands))
@@ -54,7 +54,7 @@ class Ragged:
     def note(self, node: Node, axes: Axes) -> None:
         self._axes[node] = axes
 
-    def note_load(self, node: Node, access: Access) -> None:
+    def note_load(self, node: Node, access: TileAccess) -> None:
         if access.gathers:
             return
         self._loads[node] = access
@@ -151,7 +151,7 @@ class Ragged:
         return self._masked[key]
 
 
-def _met(node: Node, dims: Sequence[Dim | None]) -> Dim | None:
+def _met(node: Node, dims: Sequence[LoopTile | None]) -> LoopTile | None:
     """The tile of an axis along which operands have these."""
     known = [dim for dim in dims if dim is not None]
     if other := next((dim for dim in known if dim is not known[0]), None):
@@ -170,7 +170,7 @@ def _kept(op: ReduceOp, rank: int) -> tuple[int | None, ...]:
 
 def _placed(given: Axes, axes: tuple[int | None, ...], node: Node) -> Axes:
     """The tiles of the result's axes, where `axes` says which of them each operand's is."""
-    found: list[Dim | None] = [None] * node.rank
+    found: list[LoopTile | None] = [None] * node.rank
     for dim, to in zip(given, axes, strict=True):
         if to is not None:
             found[to] = dim

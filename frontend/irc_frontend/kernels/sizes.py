@@ -17,10 +17,10 @@ from irc.ir.dtypes import element_named
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
 from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
-from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.access import TileAccess
 from irc_frontend.kernels.choices import open_choices
 from irc_frontend.kernels.facts import Facts
-from irc_frontend.kernels.indices import Dim
+from irc_frontend.kernels.indices import LoopTile
 from irc_frontend.kernels.loops import Choice
 
 ELEMENTS = 4096
@@ -149,9 +149,9 @@ def _products(facts: Facts, given: ConfigAttr, machine: Target) -> Iterator[Choi
 class Roles:
     """The loops of a nest whose products are all of one M, N and K."""
 
-    m: Dim
-    n: Dim
-    k: Dim
+    m: LoopTile
+    n: LoopTile
+    k: LoopTile
 
 
 def one_product(facts: Facts) -> Roles | None:
@@ -216,7 +216,7 @@ def _given(config: ConfigAttr, name: str) -> int | None:
     return None if config.tile is None else config.tile.get(name)
 
 
-def _is_loadable(access: Access) -> bool:
+def _is_loadable(access: TileAccess) -> bool:
     """Whether tensor maps bring it: rows of multiples of 16 bytes."""
     row = access.array.shape[-1] * element_named(access.array.element).size
     return row % TENSOR_MAP_ALIGNMENT == 0
@@ -278,11 +278,11 @@ def sums_of(facts: Facts, sizes: Mapping[str, int]) -> list[int]:
     return found
 
 
-def _row_dims(facts: Facts) -> list[Dim]:
+def _row_dims(facts: Facts) -> list[LoopTile]:
     return [dim for dim in facts.outer if any(each.lhs[0] is dim for each in facts.products)]
 
 
-def _whole(access: Access) -> int:
+def _whole(access: TileAccess) -> int:
     """Elements of an access along axes that are no loop's, rounded to powers of two."""
     return prod(map(_rounded, access.whole))
 
@@ -316,12 +316,14 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     return Choice(sizes, config)
 
 
-def elements_of(access: Access, sizes: Mapping[str, int]) -> int:
+def elements_of(access: TileAccess, sizes: Mapping[str, int]) -> int:
     """Of a tile of these sizes, those along an axis of gathered rows left out: other accesses have them."""
     return _whole(access) * prod(sizes[dim.name] for dim in access.dims if dim is not None)
 
 
-def _spread(outer: Sequence[Dim], sizes: dict[str, int], dims: Sequence[Dim], least: int, machine: Target) -> None:
+def _spread(
+    outer: Sequence[LoopTile], sizes: dict[str, int], dims: Sequence[LoopTile], least: int, machine: Target
+) -> None:
     """Smaller tiles along `dims`, of `least` elements or more, until each SM has some."""
     while True:
         blocks = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in outer)

@@ -16,7 +16,7 @@ from irc.ir.dtypes import element_named
 from irc.ir.targets import Target
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
-from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.access import TileAccess
 from irc_frontend.kernels.facts import Facts
 from irc_frontend.kernels.loops import Choice
 from irc_frontend.kernels.sizes import check, choices, choose, elements_of, one_product, sums_of
@@ -144,12 +144,12 @@ class NestSpace(ConfigSpace):
         return Footprint(tiles, threads, registers, shared, flying, tiles * steps * loaded)
 
 
-def _nbytes(access: Access) -> int:
+def _nbytes(access: TileAccess) -> int:
     """Of the array."""
     return prod(access.array.shape) * element_named(access.array.element).size
 
 
-def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
+def _bytes(access: TileAccess, sizes: Mapping[str, int]) -> int:
     return elements_of(access, sizes) * element_named(access.array.element).size
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from irc_frontend.elementwise import astype, broadcast_to
 from irc_frontend.graph import Node, fail
-from irc_frontend.kernels.access import Access
+from irc_frontend.kernels.access import TileAccess
 from irc_frontend.tensor import Tensor
 
 
-def stored(value: Any, array: Tensor, access: Access) -> Node:
+def stored(value: Any, array: Tensor, access: TileAccess) -> Node:
     """What is stored, in the array's element type and the shape of the tile that is written."""
     node = value.node if isinstance(value, Tensor) else Tensor(value, array.element).node
     if node.element != array.element:

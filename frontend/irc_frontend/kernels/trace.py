@@ -23,10 +23,10 @@ from irc.ir.dtypes import element_named
 from irc.ir.properties import numbers
 from irc_frontend.build import build_op
 from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
-from irc_frontend.kernels.access import Access, access_of, turned
+from irc_frontend.kernels.access import TileAccess, access_of, turned
 from irc_frontend.kernels.facts import Facts, Launched, Numbers, Product
 from irc_frontend.kernels.index_code import counted, index_code
-from irc_frontend.kernels.indices import Dim, Index
+from irc_frontend.kernels.indices import Index, LoopTile
 from irc_frontend.kernels.ragged import Axes, Ragged
 from irc_frontend.kernels.stores import stored
 from irc_frontend.place import here
@@ -50,7 +50,7 @@ class Frame:
     number: int = 0
 
 
-class Trace:
+class LoopNestTrace:
     """One loop nest that is being traced. sizes: the step of a dimension, of its name and extent. names: of
     arrays. earlier: what an earlier trace of it found its loops to carry (`Facts.carried`). reads_through: tiles of
     permuted arrays are permuted tiles of the arrays as they lie."""
@@ -67,7 +67,7 @@ class Trace:
         self._names = names
         self._earlier = earlier
         self._reads_through = reads_through
-        self._dims: dict[int | None, Dim] = {}
+        self._dims: dict[int | None, LoopTile] = {}
         self.facts = Facts()
         self._views: dict[Node, SSAValue] = {}
         self._written: dict[Node, tuple[Tensor, SSAValue]] = {}
@@ -90,7 +90,7 @@ class Trace:
 
     # Loops
 
-    def open_outer(self, names: Sequence[str], extents: Sequence[int | range]) -> list[Dim | Index]:
+    def open_outer(self, names: Sequence[str], extents: Sequence[int | range]) -> list[LoopTile | Index]:
         """Begins the loop over all tiles of the nest."""
         steps = [
             1 if isinstance(each, range) else self._sizes(name, each) for name, each in zip(names, extents, strict=True)
@@ -99,11 +99,11 @@ class Trace:
         self._tiles = tile.ForTilesOp(counts, steps, location=location_here())
         block = self._tiles.body.block
         self._frames.append(Frame(block))
-        found: list[Dim | Index] = []
+        found: list[LoopTile | Index] = []
         for name, each, step, argument in zip(names, extents, steps, block.args, strict=True):
             argument.name_hint = None if name == "_" else name
             found.append(self._index(name, each, step, argument))
-        self.facts.outer = [each for each in found if isinstance(each, Dim)]
+        self.facts.outer = [each for each in found if isinstance(each, LoopTile)]
         return found
 
     def open_inner(
@@ -113,7 +113,7 @@ class Trace:
         begin: Index | int | None,
         end: Index | int | None,
         carried: Sequence[Node],
-    ) -> tuple[Dim | Index, list[Node]]:
+    ) -> tuple[LoopTile | Index, list[Node]]:
         """Begins a loop inside, and gives its tile and what stands for the values that it carries."""
         step = 1 if isinstance(extent, range) else self._sizes(name, extent)
         count = len(extent) if isinstance(extent, range) else extent
@@ -127,7 +127,7 @@ class Trace:
         self.facts.carried.append([])
         self._frames.append(Frame(block, inits, bounds, number))
         index = self._index(name, extent, step, block.args[0])
-        if isinstance(index, Dim):
+        if isinstance(index, LoopTile):
             self.facts.inner.append(index)
         made = [
             self._given(node.shape, node.element, argument, self._carried_axes(node, number, at))
@@ -199,13 +199,13 @@ class Trace:
 
     # Indices
 
-    def _index(self, name: str, extent: int | range, step: int, offset: SSAValue) -> Dim | Index:
+    def _index(self, name: str, extent: int | range, step: int, offset: SSAValue) -> LoopTile | Index:
         self._symbols.append((offset, self.depth - 1))
         self._ranges.append(range(0, len(extent) if isinstance(extent, range) else extent, step))
         number = len(self._symbols) - 1
         if isinstance(extent, range):
             return Index(self, AffineExpr.symbol(number) * extent.step + extent.start)
-        dim = self._dims[number] = Dim(self, name, number, step, extent)
+        dim = self._dims[number] = LoopTile(self, name, number, step, extent)
         return dim
 
     def _constant(self, value: int) -> SSAValue:
@@ -230,7 +230,7 @@ class Trace:
         self._frames[-1].block.add_op(op)
         return op.results[0]
 
-    def positions(self, dim: Dim) -> Tensor:
+    def positions(self, dim: LoopTile) -> Tensor:
         """The positions of a tile's elements, i32."""
         if dim.number not in self._positions:
             offset, depth = self._symbols[dim.number]
@@ -298,7 +298,7 @@ class Trace:
         self.emit(placed)
         return placed
 
-    def _axes_of(self, access: Access) -> Axes:
+    def _axes_of(self, access: TileAccess) -> Axes:
         axes = list(access.dims)
         for node, axis in access.gathers:
             axes[axis] = self.ragged.axes_of(node)[0]
@@ -353,7 +353,7 @@ class Trace:
             raise fail("an array is read of which the same loop nest writes a copy: that may be in its memory")
         self._view(source)
 
-    def _offset(self, dim: Dim | None) -> SSAValue:
+    def _offset(self, dim: LoopTile | None) -> SSAValue:
         if dim is not None:
             return self._symbols[dim.number][0]
         if self._zero is None:

@@ -23,7 +23,7 @@ from irc_frontend.dims import NotOne
 from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
-from irc_frontend.torch.program import Program, module_of
+from irc_frontend.torch.program import CompiledSubgraph, module_of
 from irc_frontend.torch.repeats import without_repeats
 from irc_frontend.torch.rules import value_of
 from irc_frontend.torch.separation import separate_gradients
@@ -75,7 +75,7 @@ class Compiled:
 
     run: Run
     division: Division
-    programs: Sequence[Program]
+    programs: Sequence[CompiledSubgraph]
     strides: Sequence[tuple[int, ...] | None]
     """Of the results, None of what is no array; nothing where all are as they were traced."""
 
@@ -129,7 +129,7 @@ def compile_class(
         compare(module, other, dims, sizes)
         _compare_programs(module, other, division, dims, sizes)
     try:
-        programs = {id(each): Program(each, dims) for level in division.subgraphs for each in level}
+        programs = {id(each): CompiledSubgraph(each, dims) for level in division.subgraphs for each in level}
     except IrcError as error:
         raise NotOne(error.message) from error
 
@@ -169,13 +169,13 @@ class _Refused(Exception):
     """A part was given up: the graph is divided again without it."""
 
 
-def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, Program]:
+def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, CompiledSubgraph]:
     """The program of each subgraph, by its identity."""
-    programs: dict[int, Program] = {}
+    programs: dict[int, CompiledSubgraph] = {}
     for level in division.subgraphs:
         for subgraph in level:
             try:
-                programs[id(subgraph)] = Program(subgraph)
+                programs[id(subgraph)] = CompiledSubgraph(subgraph)
             except IrcError as error:
                 reason = f"not compiled: {error}"
                 said = "\n".join([f"irc leaves {len(subgraph.own)} ops to torch, {reason}", *reproducer_of(error)])
@@ -216,7 +216,10 @@ def _changed(arguments: Any, at: Callable[[int], int]) -> Any:
 
 
 def _joined(
-    module: GraphModule, division: Division, programs: dict[int, Program], at: Callable[[int], int] | None = None
+    module: GraphModule,
+    division: Division,
+    programs: dict[int, CompiledSubgraph],
+    at: Callable[[int], int] | None = None,
 ) -> Run:
     """The graph in which each subgraph is one call. at: what numbers in it are."""
 

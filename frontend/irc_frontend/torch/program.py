@@ -126,7 +126,7 @@ class Layouts:
         return True
 
 
-class Program:
+class CompiledSubgraph:
     """Callable with the tensors of a subgraph's inputs, in order; gives those of its results, the only one as it is."""
 
     def __init__(self, subgraph: Subgraph, dims: Sequence[Dim] = ()):
@@ -151,7 +151,7 @@ class Program:
     def _unsized(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         raise IrcError(f"{self.__name__} is for a class of sizes, and called for none")
 
-    def at(self, sizes: Sizes) -> Program:
+    def at(self, sizes: Sizes) -> CompiledSubgraph:
         """The program for some sizes, with the same kernels."""
         found = copy(self)
         found.executable = self.executable.at(**sizes)

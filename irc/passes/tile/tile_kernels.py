@@ -26,10 +26,10 @@ from irc.tiling.domains import Bindings, Domains, Operand
 from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
-from irc.tiling.program import Program
+from irc.tiling.program import ProgramTiling
 from irc.tiling.sizes import Contiguity
 from irc.tiling.tile_groups import Config, GroupTiling, box_group, emit_group, plan_group
-from irc.tiling.trace import Trace
+from irc.tiling.trace import RegionTrace
 from irc.tiling.view_bounds import keep_bounds, keep_window_bounds
 
 
@@ -138,7 +138,7 @@ def _name(fused: FusedOp, taken: set[str]) -> str:
 def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.ProgramOp:
     """The program of one fused region."""
     bindings = Bindings()
-    trace = Trace(fused.block, bindings)
+    trace = RegionTrace(fused.block, bindings)
     values = list(fused.yielded.outputs)
     groups = group_results(trace, values)
     operands = [*map(_input, fused.block.args), *map(_operand, values)]
@@ -151,7 +151,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
             operand.is_stored = True
     op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = location
-    program = Program(op, trace, domains, dims_of(fused))
+    program = ProgramTiling(op, trace, domains, dims_of(fused))
     config = Config.of(fused.config)
     plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
     plans = _traced_again(program, plans, config)
@@ -168,7 +168,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     return op
 
 
-def _traced_again(program: Program, plans: list[GroupTiling], config: Config) -> list[GroupTiling]:
+def _traced_again(program: ProgramTiling, plans: list[GroupTiling], config: Config) -> list[GroupTiling]:
     """Plans in which what reductions read and what results read are the same nodes, as
     their columns are now the same."""
     program.trace.forget()
@@ -198,7 +198,7 @@ def _input(argument: BlockArgument) -> Operand:
     return operand
 
 
-def _settle(program: Program, plans: list[GroupTiling], config: Config) -> None:
+def _settle(program: ProgramTiling, plans: list[GroupTiling], config: Config) -> None:
     """Decides all dimensions and views: after this, coordinates do not change any more."""
     domains = program.domains
     roots = [r.node for plan in plans for r in plan.group.results]
