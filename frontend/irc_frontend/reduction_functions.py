@@ -6,11 +6,12 @@ result. Sums of i8, u8, i16 and bool are i32, others have their elements' type; 
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from math import prod as product
-from typing import Any
+from typing import Concatenate, ParamSpec
 
 from irc_frontend import indexed, reduction
-from irc_frontend.elementwise import Number
 from irc_frontend.elementwise_functions import where as choose
 from irc_frontend.graph import fail
 from irc_frontend.shapes import Axes, axes_of, axis_of
@@ -40,84 +41,40 @@ __all__ = [
 ]
 
 
+P = ParamSpec("P")
+
+
 def _tensor(x: Like) -> Tensor:
     return Tensor.of(node_of(x))
 
 
-def sum(
-    x: Like,
-    axis: Axes = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Number | None = None,
-    where: Any = None,
-) -> Tensor:
-    return _tensor(x).sum(axis, dtype, keepdims, initial, where)
+def _function(method: Callable[Concatenate[Tensor, P], Tensor]) -> Callable[Concatenate[Like, P], Tensor]:
+    """What the method of Tensors does, of whatever is like one."""
+
+    def function(x: Like, *args: P.args, **kwargs: P.kwargs) -> Tensor:
+        return method(_tensor(x), *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = method.__name__
+    function.__doc__ = method.__doc__
+    own, of_method = inspect.signature(function), inspect.signature(method)
+    parameters = [own.parameters["x"], *list(of_method.parameters.values())[1:]]
+    function.__signature__ = own.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess]
+    return function
 
 
-def prod(
-    x: Like,
-    axis: Axes = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Number | None = None,
-    where: Any = None,
-) -> Tensor:
-    return _tensor(x).prod(axis, dtype, keepdims, initial, where)
-
-
-def mean(x: Like, axis: Axes = None, dtype: Any = None, keepdims: bool = False, where: Any = None) -> Tensor:
-    return _tensor(x).mean(axis, dtype, keepdims, where)
-
-
-def var(
-    x: Like,
-    axis: Axes = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    correction: int | None = None,
-    ddof: int | None = None,
-    where: Any = None,
-) -> Tensor:
-    """The mean square distance from the mean, of n - `correction` elements; numpy calls that number `ddof`, too."""
-    return _tensor(x).var(axis, dtype, keepdims, correction, ddof, where)
-
-
-def std(
-    x: Like,
-    axis: Axes = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    correction: int | None = None,
-    ddof: int | None = None,
-    where: Any = None,
-) -> Tensor:
-    """The square root of `var`."""
-    return _tensor(x).std(axis, dtype, keepdims, correction, ddof, where)
-
-
-def max(x: Like, axis: Axes = None, keepdims: bool = False, initial: Number | None = None, where: Any = None) -> Tensor:
-    return _tensor(x).max(axis, keepdims, initial, where)
-
-
-def min(x: Like, axis: Axes = None, keepdims: bool = False, initial: Number | None = None, where: Any = None) -> Tensor:
-    return _tensor(x).min(axis, keepdims, initial, where)
-
-
-def any(x: Like, axis: Axes = None, keepdims: bool = False, where: Any = None) -> Tensor:
-    return _tensor(x).any(axis, keepdims, where)
-
-
-def all(x: Like, axis: Axes = None, keepdims: bool = False, where: Any = None) -> Tensor:
-    return _tensor(x).all(axis, keepdims, where)
-
-
-def argmax(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    return _tensor(x).argmax(axis, keepdims)
-
-
-def argmin(x: Like, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    return _tensor(x).argmin(axis, keepdims)
+sum = _function(Tensor.sum)
+prod = _function(Tensor.prod)
+mean = _function(Tensor.mean)
+var = _function(Tensor.var)
+std = _function(Tensor.std)
+max = _function(Tensor.max)
+min = _function(Tensor.min)
+any = _function(Tensor.any)
+all = _function(Tensor.all)
+argmax = _function(Tensor.argmax)
+argmin = _function(Tensor.argmin)
+cumsum = _function(Tensor.cumsum)
+cumprod = _function(Tensor.cumprod)
 
 
 def count_nonzero(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -125,16 +82,6 @@ def count_nonzero(x: Like, axis: Axes = None, keepdims: bool = False) -> Tensor:
     tensor = _tensor(x)
     truth = tensor if tensor.node.is_bool else tensor != 0
     return truth.astype("i64").sum(axis, keepdims=keepdims)
-
-
-def cumsum(x: Like, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Without an axis, of the flattened array. The sums have x's element type, or `dtype`."""
-    return _tensor(x).cumsum(axis, dtype)
-
-
-def cumprod(x: Like, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Without an axis, of the flattened array. The products have x's element type, or `dtype`."""
-    return _tensor(x).cumprod(axis, dtype)
 
 
 def sort(x: Like, axis: int | None = -1) -> Tensor:

@@ -94,9 +94,11 @@ class Reductions:
         return self.of(reduction.arg_reduce("argmin", self.node, axis, keepdims))
 
     def cumsum(self, axis: int | None = None, dtype: Any = None) -> Self:
+        """Without an axis, of the flattened array. The sums have its element type, or `dtype`."""
         return self._scan("cumsum", axis, dtype)
 
     def cumprod(self, axis: int | None = None, dtype: Any = None) -> Self:
+        """Without an axis, of the flattened array. The products have its element type, or `dtype`."""
         return self._scan("cumprod", axis, dtype)
 
     def _scan(self, op: str, axis: int | None, dtype: Any) -> Self:

@@ -10,28 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import irc_frontend as ir
-from irc_frontend import (
-    arrangement_functions,
-    attention_functions,
-    control_flow,
-    custom_gradients,
-    data,
-    elementwise_functions,
-    functions,
-    gradients,
-    indexing_functions,
-    kernels,
-    linalg,
-    linear_functions,
-    logic_functions,
-    making_functions,
-    nn,
-    optim,
-    pytrees,
-    reduction_functions,
-    transforms,
-    window_functions,
-)
+from irc_frontend import nn, optim
 from irc_frontend.at import Place
 from irc_frontend.function_methods import FunctionMethods
 from irc_frontend.reduction_methods import Reductions
@@ -44,24 +23,25 @@ INTRODUCTION = cleandoc("""
 """)
 
 ROOMS: dict[str, tuple[ModuleType, str]] = {
-    "Making arrays": (making_functions, "ir"),
-    "Elementwise functions": (elementwise_functions, "ir"),
-    "Comparisons and truth values": (logic_functions, "ir"),
-    "Reductions, scans, sorts": (reduction_functions, "ir"),
-    "Moving and indexing": (functions, "ir"),
-    "Parts at computed places": (indexing_functions, "ir"),
-    "Rearranging": (arrangement_functions, "ir"),
-    "Products and convolutions": (linear_functions, "ir"),
-    "Linear algebra": (linalg, "ir.linalg"),
-    "Windows": (window_functions, "ir"),
-    "Attention": (attention_functions, "ir"),
-    "Gradients": (gradients, "ir"),
-    "Gradients of one's own": (custom_gradients, "ir"),
-    "Functions of functions": (transforms, "ir"),
-    "Loops and branches": (control_flow, "ir"),
-    "Trees": (pytrees, "ir"),
-    "Kernels": (kernels, "ir"),
-    "Batches of data": (data, "ir.data"),
+    "Making arrays": (ir.making_functions, "ir"),
+    "Elementwise functions": (ir.elementwise_functions, "ir"),
+    "Comparisons and truth values": (ir.logic_functions, "ir"),
+    "Reductions, scans, sorts": (ir.reduction_functions, "ir"),
+    "Moving and indexing": (ir.functions, "ir"),
+    "Parts at computed places": (ir.indexing_functions, "ir"),
+    "Rearranging": (ir.arrangement_functions, "ir"),
+    "Products and convolutions": (ir.linear_functions, "ir"),
+    "Linear algebra": (ir.linalg, "ir.linalg"),
+    "Windows": (ir.window_functions, "ir"),
+    "Attention": (ir.attention_functions, "ir"),
+    "Attention of packed sequences": (ir.packed_functions, "ir"),
+    "Gradients": (ir.gradients, "ir"),
+    "Gradients of one's own": (ir.custom_gradients, "ir"),
+    "Functions of functions": (ir.transforms, "ir"),
+    "Loops and branches": (ir.control_flow, "ir"),
+    "Trees": (ir.pytrees, "ir"),
+    "Kernels": (ir.kernels, "ir"),
+    "Batches of data": (ir.data, "ir.data"),
     "Layers": (nn, "nn"),
     "Optimizers": (optim, "optim"),
 }
