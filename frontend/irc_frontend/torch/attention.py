@@ -54,19 +54,8 @@ def attention(
 
 
 @attention.register_fake
-def _(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    bias: Tensor | None,
-    words: Tensor | None,
-    causal: bool,
-    window: int | None,
-    scale: float,
-    dropout: float,
-    order: Sequence[int],
-) -> tuple[Tensor, Tensor]:
-    return _empty(q, v.shape[-1], order), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
+def _(q: Tensor, k: Tensor, v: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+    return _empty(q, v.shape[-1], others[-1]), q.new_empty(q.shape[:-1], dtype=_accumulator(q))
 
 
 @torch.library.custom_op("irc::attention_gradients", mutates_args=())
@@ -92,20 +81,7 @@ def attention_gradients(
 
 
 @attention_gradients.register_fake
-def _(
-    g: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
-    bias: Tensor | None,
-    words: Tensor | None,
-    causal: bool,
-    window: int | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _(g: Tensor, q: Tensor, k: Tensor, v: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
     return _empty_like(q), _empty_like(k), _empty_like(v)
 
 
@@ -136,20 +112,7 @@ def attention_bias_gradient(
 
 
 @attention_bias_gradient.register_fake
-def _(
-    g: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
-    bias: Tensor,
-    words: Tensor | None,
-    causal: bool,
-    window: int | None,
-    scale: float,
-    dropout: float,
-) -> Tensor:
+def _(g: Tensor, q: Tensor, k: Tensor, v: Tensor, y: Tensor, sums: Tensor, bias: Tensor, *_: Any) -> Tensor:
     return bias.new_empty(bias.shape)
 
 

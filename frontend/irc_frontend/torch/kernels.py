@@ -173,13 +173,7 @@ def gradients(
 
 
 @gradients.register_fake
-def _(
-    cotangents: Sequence[Tensor | None],
-    results: Sequence[Tensor],
-    arrays: Sequence[Tensor],
-    call: str,
-    wanted: Sequence[int],
-) -> list[Tensor]:
+def _(cotangents: Any, results: Any, arrays: Sequence[Tensor], call: str, wanted: Sequence[int]) -> list[Tensor]:
     return [torch.empty_like(arrays[number], memory_format=torch.contiguous_format) for number in wanted]
 
 

@@ -37,17 +37,7 @@ def packed_attention(
 
 
 @packed_attention.register_fake
-def _(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    offsets: Tensor,
-    key_offsets: Tensor,
-    lengths: Tensor | None,
-    left: int | None,
-    right: int | None,
-    scale: float,
-) -> tuple[Tensor, Tensor]:
+def _(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     sums = torch.float64 if q.dtype == torch.float64 else torch.float32
     return q.new_empty(*q.shape[:-1], v.shape[-1]), q.new_empty(q.shape[1::-1], dtype=sums)
 
@@ -76,20 +66,7 @@ def packed_attention_gradients(
 
 
 @packed_attention_gradients.register_fake
-def _(
-    g: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
-    offsets: Tensor,
-    key_offsets: Tensor,
-    lengths: Tensor | None,
-    left: int | None,
-    right: int | None,
-    scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _(g: Tensor, q: Tensor, k: Tensor, v: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
     dq, dk, dv = (x.new_empty(x.shape) for x in (q, k, v))
     return dq, dk, dv
 
