@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from irc.ir.targets import KIB, MAX_REGISTERS, Target
 from irc.layout.instructions import GROUP_WARPS
+from irc.layout.requests import REGISTER_BYTES
 from irc.support.integers import ceil_div, round_up
 
 # Registers
@@ -39,8 +40,6 @@ CONSUMER_REGISTERS = 176
 
 REGISTER_STEP = 8
 """setmaxnreg takes no other than multiples of it (PTX ISA, setmaxnreg)."""
-
-REGISTER_BYTES = 4
 
 CASCADE_REGISTERS, ADDRESS_REGISTERS = 192, 24
 """Registers of a thread for the fragments of all products of a cascade, and of what is multiplied between them, at

@@ -18,8 +18,8 @@ from irc.configs.window_steps import MAX_PARTS
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.instructions import LANES
-from irc.layout.requests import WIDEST
-from irc.layout.windows import WORD, Read, instructions
+from irc.layout.requests import REGISTER_BYTES, WIDEST
+from irc.layout.windows import Read, instructions
 from irc.support.integers import ceil_div, power_of_two, round_up
 
 MAX_ROWS = 80
@@ -158,14 +158,14 @@ def _steps(product: Product) -> list[_Step]:
 
 def _step(product: Product, vector: int, run: int) -> _Step:
     """The columns of a group, which are neighbors, read the same elements of x."""
-    words = max(1, product.result.size // WORD)
+    words = max(1, product.result.size // REGISTER_BYTES)
     apart = vector // gcd(vector, product.n)
     axes = tuple(replace(axis, count=run if axis.step else 1) for axis in product.rows_read)
     places = prod(axis.elements for axis in axes)
     row = places // max((axis.elements for axis in axes if not axis.step), default=1)
     held = (product.m * vector + row * apart + run * vector) * words
-    loads = instructions([Read(axes, product.lhs.size)], 1) + (apart - 1) * places * (product.lhs.size < WORD)
-    loads += run * (vector * (product.rhs.size < WORD) + 2)
+    loads = instructions([Read(axes, product.lhs.size)], 1) + (apart - 1) * places * (product.lhs.size < REGISTER_BYTES)
+    loads += run * (vector * (product.rhs.size < REGISTER_BYTES) + 2)
     return _Step(vector, run, held, (product.m * vector * run + loads) / (vector * run))
 
 

@@ -12,6 +12,7 @@ from irc.analysis.reduction_problem import Reduction
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
+from irc.layout.requests import REGISTER_BYTES
 from irc.support.integers import ceil_div, power_of_two
 
 MIN_PER_THREAD = 4
@@ -76,9 +77,6 @@ RUN = 256
 """Bytes of a row of a tile that is permuted, in either direction: two lines of memory. On an H200 a transpose of f32
 reaches 0.99 of a copy with it and 0.97 with half of it."""
 
-WORD = 4
-"""Bytes of a register."""
-
 TALLEST = 128
 """Rows of a tile that is permuted."""
 
@@ -104,7 +102,9 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         threads = min(elements // MIN_PER_THREAD, _step_threads(reduction, machine))
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
-    is_simple = reduction.arrays <= 1 and reduction.count <= MAX_ACCUMULATORS and reduction.element.size <= WORD
+    is_simple = (
+        reduction.arrays <= 1 and reduction.count <= MAX_ACCUMULATORS and reduction.element.size <= REGISTER_BYTES
+    )
     if reduction.is_aligned and is_simple:
         held = elements * (2 * reduction.count if chosen.reduction == "looped" else 1)
         held //= warps * machine.warp_size
@@ -122,7 +122,7 @@ def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) 
     weights have, but for those of long rows, of which a tile is one."""
     weights = reduction.weights if reduction.is_contiguous else 0
     registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MAX_REGISTERS
-    is_wide = reduction.loaded.size >= WORD
+    is_wide = reduction.loaded.size >= REGISTER_BYTES
     beside = is_wide * max(weights - 1, 0) if reduction.gives_rows else 0
     if reduction.returns and not is_full and is_wide:
         beside += 1 + max(weights, 1)
@@ -133,7 +133,7 @@ def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) 
 
 def _choose_rows(reduction: Reduction, machine: Target) -> ConfigAttr:
     length = power_of_two(reduction.extent)
-    if length * max(reduction.element.size, WORD) > LONGEST_PERSISTENT * WORD:
+    if length * max(reduction.element.size, REGISTER_BYTES) > LONGEST_PERSISTENT * REGISTER_BYTES:
         split = _split(reduction, reduction.rows, machine, 2 * PARTS_PER_SM)
         tile = _tile(reduction, 1, _step(reduction, machine))
         return ConfigAttr.of(tile=tile, reduction="looped", unroll=UNROLL, split=split)
@@ -215,7 +215,7 @@ def _words(value: SSAValue) -> float:
     """Registers that an element of an array takes when it is loaded: a whole one where rows begin inside of words, as
     elements are loaded one by one then."""
     shape, size = shape_of(value), element_of(value.type).size
-    return max(size / WORD, 1 if shape and shape[-1] * size % WORD else 0)
+    return max(size / REGISTER_BYTES, 1 if shape and shape[-1] * size % REGISTER_BYTES else 0)
 
 
 def evict_last(kernel: FusedOp, machine: Target) -> str | None:

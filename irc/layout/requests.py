@@ -27,6 +27,7 @@ LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
 WAVEFRONT_BYTES = BANKS * BANK_BYTES
+REGISTER_BYTES = 4
 WIDEST = 16
 """Bytes of the widest access of a thread (PTX ISA, ld.v4.b32)."""
 

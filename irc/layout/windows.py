@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from irc.layout.requests import REGISTER_BYTES
 from irc.support.integers import ceil_div
-
-WORD = 4
-"""Bytes of a register, and of the shortest vector worth reading of shorter elements."""
 
 MAX_WINDOW_REGISTERS = 168
 """Registers that hold what a thread reads and sums: others of 255 hold addresses and what is compared."""
@@ -49,12 +47,12 @@ class Read:
 
 def registers(read: Sequence[Read], values: int) -> int:
     """Registers of what is read, and of a sum for each of so many elements of the result."""
-    return sum(ceil_div(each.elements * each.size, WORD) for each in read) + values
+    return sum(ceil_div(each.elements * each.size, REGISTER_BYTES) for each in read) + values
 
 
 def instructions(read: Sequence[Read], run: int) -> int:
     """Loads of vectors of `run` elements, and conversions of those that are shorter than a register."""
-    return sum(each.elements * (each.size < WORD) + LOAD * ceil_div(each.elements, run) for each in read)
+    return sum(each.elements * (each.size < REGISTER_BYTES) + LOAD * ceil_div(each.elements, run) for each in read)
 
 
 def closest_runs(
@@ -73,4 +71,4 @@ def _runs(each: int, vector: int, size: int, outer: Sequence[int]) -> Iterator[t
         for rows in product(*([1 << bit for bit in range(extent.bit_length())] for extent in outer)):
             if run * prod(rows) == each:
                 yield (run, *rows)
-        run = run // 2 if run * size > WORD else 0
+        run = run // 2 if run * size > REGISTER_BYTES else 0
