@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import python_kernels
 
 import irc_frontend as ir
 from irc.runtime.driver import is_present
@@ -14,16 +15,7 @@ from irc.runtime.driver import is_present
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
 
 
-@ir.kernel
-def product(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
-    (M, K), N = x.shape, w.shape[1]
-    out = ir.empty((M, N), x.dtype)
-    for m, n in ir.tiles(M, N):
-        acc = ir.zeros((m, n))
-        for k in ir.tiles(K):
-            acc = ir.addmm(acc, x[m, k], w[k, n])
-        out[m, n] = acc
-    return out
+product = ir.kernel(python_kernels.product)
 
 
 @ir.kernel

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import python_kernels
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
@@ -70,16 +71,7 @@ def test_a_layer_of_a_model_is_one_program(compiled: list[str]):
     assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
 
 
-@ir.kernel
-def product(x: Any, w: Any) -> Any:
-    (rows, depth), columns = x.shape, w.shape[1]
-    out = ir.empty((rows, columns), x.dtype)
-    for m, n in ir.tiles(rows, columns):
-        acc = ir.zeros((m, n))
-        for k in ir.tiles(depth):
-            acc = ir.addmm(acc, x[m, k], w[k, n])
-        out[m, n] = acc
-    return out
+product = ir.kernel(python_kernels.product)
 
 
 @ir.kernel

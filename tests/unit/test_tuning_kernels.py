@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from python_kernels import product
 
 import irc_frontend as ir
 from irc.configs.alone import config_text, parse_config
@@ -30,17 +31,6 @@ SECONDS = 0.3
 def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("IRC_TUNED", raising=False)
-
-
-def product(x: Any, w: Any) -> Any:
-    (M, K), N = x.shape, w.shape[1]
-    out = ir.empty((M, N), x.dtype)
-    for m, n in ir.tiles(M, N):
-        acc = ir.zeros((m, n))
-        for k in ir.tiles(K):
-            acc = ir.addmm(acc, x[m, k], w[k, n])
-        out[m, n] = acc
-    return out
 
 
 def rows(x: Any) -> Any:
