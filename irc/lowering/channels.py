@@ -143,11 +143,12 @@ def lower_acquire(code: Code, op: tile.AcquireOp) -> None:
         step_channels.acquire(code, op)
         return
     channel = code.channels[op.channel]
-    stage = code.e.value(cuda.ChannelAcquireOp(channel.end, _filler(code, op.channel)))
+    filler = _filler(code, op.channel)
+    stage = code.e.value(cuda.ChannelAcquireOp(channel.end, filler))
     _stage_buffers(code, channel, op, stage)
     expected = sum(_copied_bytes(buffer) for buffer in op.buffers)
     if expected:
-        with code.e.when(issuer(code)):
+        with code.e.when(issuer(code) if filler is None else filler):
             barrier = code.e.value(cuda.ChannelBarrierOp(channel.end, stage))
             code.e.insert(cuda.BarrierExpectOp(barrier, expected))
 

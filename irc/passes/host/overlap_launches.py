@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -66,10 +66,10 @@ def _wait_first(kernel: KernelOp, kept: Set[int]) -> None:
 
 def _load_early(wait: Operation, early: Set[SSAValue]) -> None:
     """Moves loads of these arguments, and what they need, before the wait."""
-    behind = list(_behind(wait))
+    behind = {op: place for place, op in enumerate(_behind(wait))}
     for op in list(behind):
         for each in _needed(op, behind, early) or ():
-            behind.remove(each)
+            del behind[each]
             each.detach()
             block_of(wait).insert_op_before(each, wait)
 
@@ -81,9 +81,9 @@ def _behind(op: Operation) -> Iterator[Operation]:
         following = following.next_op
 
 
-def _needed(op: Operation, behind: Sequence[Operation], early: Set[SSAValue]) -> list[Operation] | None:
+def _needed(op: Operation, behind: Mapping[Operation, int], early: Set[SSAValue]) -> list[Operation] | None:
     """A load of such arguments, or a loop of such loads, with what it needs of the ops behind the wait, in order; None
-    where it is something else, or cannot go there."""
+    where it is something else, or cannot go there. behind: the place of each of those ops."""
     loads = [inner for inner in op.walk() if isinstance(inner, GlobalLoadOp)]
     if not loads or not all(load.pointer in early for load in loads) or op.results:
         return None
@@ -98,11 +98,10 @@ def _needed(op: Operation, behind: Sequence[Operation], early: Set[SSAValue]) ->
                     return None
                 found.add(owner)
                 waiting.append(owner)
-    arrays = {load.array for load in loads}
-    between = behind[: behind.index(op)]
-    if any(operand in arrays for other in between for inner in other.walk() for operand in inner.operands):
+    users = (block_of(op).find_ancestor_op_in_block(use.operation) for load in loads for use in load.array.uses)
+    if any(user and behind.get(user, behind[op]) < behind[op] for user in users):
         return None
-    return [each for each in behind if each in found]
+    return sorted(found, key=behind.__getitem__)
 
 
 def _first_access(block: Block) -> Operation:
