@@ -28,8 +28,14 @@ SUBJECTS = {
         irc/configs/footprint.py irc/support/tuned.py irc/runtime/workbench.py""",
     "run-time extents": "irc/*/extents.py irc/runtime/size*.py irc/*/check_extents.py",
     "the target cpu": """irc/looping/* irc/*/cpu/* irc/configs/cpu.py irc/dialects/cpu.py irc/driver/cpu.py
-        irc/support/pool_state.py irc/runtime/cpu.py irc/runtime/threads.py irc/runtime/kept_memory.py
-        irc/runtime/interpreted.py""",
+        irc/support/pool_state.py irc/runtime/cpu*.py irc/runtime/threads.py irc/runtime/kept_memory.py
+        irc/runtime/interpreted*.py irc/runtime/linking.py irc/support/llvm.py irc/expansion/vector_functions.py""",
+    "several GPUs": """irc/sharding/* irc/*/mesh.py irc/*/nd/collective.py irc/*/nd/propagate_shardings.py
+        irc/*/nd/partition_nd.py irc/*/nd/bucket_collectives.py irc/driver/partitioning.py irc/runtime/ranks.py
+        irc/runtime/gloo.py irc/runtime/nccl.py irc/runtime/rendezvous.py irc/support/communicator.py""",
+    "pages, traces, reproducers": """irc/report/* irc/driver/reporting.py irc/driver/reproducers.py irc/runtime/trace.py
+        irc/runtime/profile.py irc/runtime/compare.py irc/support/progress.py""",
+    "saved executables": "irc/runtime/saved.py irc/runtime/weights.py irc/runtime/tensors.py irc/support/cbor.py",
     "schedules of loops": """irc/scheduling/schedules.py irc/scheduling/expansion.py irc/scheduling/induction.py
         irc/scheduling/dependences.py irc/scheduling/trip_counts.py irc/scheduling/prefetching.py
         irc/scheduling/registers.py irc/scheduling/channels.py irc/scheduling/buffer_groups.py irc/*/schedule_loops.py
