@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irc.dialects.tile import (
+    buffers,
     channel,
     compute,
     control,
@@ -19,6 +20,7 @@ from irc.dialects.tile import (
     vote,
     window,
 )
+from irc.dialects.tile.buffers import AllocOp, BufferAliasOp, ReadOp, SubviewOp, TransposeOp, WriteOp
 from irc.dialects.tile.channel import (
     AcquireOp,
     BeginTurnOp,
@@ -39,19 +41,7 @@ from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
-from irc.dialects.tile.memory import (
-    AccessOp,
-    AllocOp,
-    BufferAliasOp,
-    CopyOp,
-    LoadOp,
-    ReadOp,
-    StoreOp,
-    StoreWaitOp,
-    SubviewOp,
-    TransposeOp,
-    WriteOp,
-)
+from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, StoreOp, StoreWaitOp
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ExtentOp, ProgramOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
@@ -85,6 +75,7 @@ Tile = dialect_of(
         control,
         indices,
         memory,
+        buffers,
         window,
         compute,
         reduce,

@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import verify_same
+from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.types import DRAIN, FILL, ChannelType, PendingType, SlotType
 from irc.ir.blocks import end_of
 from irc.ir.locations import set_location

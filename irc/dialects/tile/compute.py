@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, region_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.checks import verify_box, verify_permuted, verify_same
 from irc.dialects.tile.control import verify_body
-from irc.dialects.tile.memory import verify_box, verify_permuted, verify_same
 from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast, verify_part
 from irc.ir.locations import set_location
 from irc.ir.operations import PureOp

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import verify_same
+from irc.dialects.tile.checks import verify_same
 from irc.ir.operations import PureOp
 from irc.ir.properties import number, numbers, values_of
 from irc.support.integers import ceil_div

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import verify_same
+from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.types import BufferType, PendingType, element_type_of, shape_of, tile_type_of
 from irc.ir.locations import set_location
 from irc.ir.operations import EffectOp, PureOp

@@ -1,4 +1,4 @@
-"""Ops that move tiles between global memory, shared buffers and registers."""
+"""Ops that move tiles between global memory and registers or shared buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -25,30 +25,19 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
-from irc.ir.locations import set_location
-from irc.ir.operations import EffectOp, PureOp
+from irc.ir.operations import EffectOp
 from irc.ir.properties import number, numbers, values_of
-
-
-def verify_same(what: str, expected: object, found: object) -> None:
-    """Raises unless both are equal; shapes are shown as lists."""
-    if expected != found:
-        raise VerifyException(f"expected {what} {_shown(expected)}, found {_shown(found)}")
-
-
-def _shown(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 class AccessOp(IRDLOperation):
@@ -307,134 +296,3 @@ class CopyOp(AccessOp):
 
     def is_via(self, way: str) -> bool:
         return isinstance(self.via, StringAttr) and self.via.data == way
-
-
-@irdl_op_definition
-class AllocOp(IRDLOperation):
-    """A shared buffer of the block, of undefined content. `offset` in bytes is given by `plan-shared`."""
-
-    name = "tile.alloc"
-    offset = opt_prop_def(IntegerAttr)
-    buffer = result_def(BufferType)
-
-    traits = traits_def(MemoryAllocEffect())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict `:` type($buffer)"
-
-    def __init__(self, type: BufferType):
-        super().__init__(result_types=[type])
-
-
-@irdl_op_definition
-class ReadOp(IRDLOperation):
-    """Shared buffer -> registers."""
-
-    name = "tile.read"
-    buffer = operand_def(BufferType)
-    result = result_def(TensorType)
-
-    traits = traits_def(MemoryReadEffect())
-    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
-
-    def __init__(self, buffer: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[buffer], result_types=[result_type])
-
-    def verify_(self) -> None:
-        verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.result.type))
-        verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.result.type))
-
-
-@irdl_op_definition
-class WriteOp(IRDLOperation):
-    """Registers -> shared buffer."""
-
-    name = "tile.write"
-    tile = operand_def(TensorType)
-    buffer = operand_def(BufferType)
-
-    traits = traits_def(MemoryWriteEffect())
-    assembly_format = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)"
-
-    def __init__(self, tile: SSAValue | Operation, buffer: SSAValue | Operation):
-        super().__init__(operands=[tile, buffer])
-
-    def verify_(self) -> None:
-        verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.tile.type))
-        verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.tile.type))
-
-
-class BufferAliasOp(PureOp):
-    """A shared buffer, the one result, whose elements are some of those of another, the first operand, or all of
-    them."""
-
-
-@irdl_op_definition
-class TransposeOp(BufferAliasOp):
-    """A shared buffer whose dimension i is dimension `dims[i]` of another one: no element moves, as in
-    `memref.transpose`. A dot reads along K what another one reads along N."""
-
-    name = "tile.transpose"
-    buffer = operand_def(BufferType)
-    result = result_def(BufferType)
-    dims = prop_def(DenseArrayBase)
-    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
-
-    def __init__(
-        self, buffer: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
-    ):
-        super().__init__(operands=[buffer], result_types=[result_type], properties={"dims": numbers(dims)})
-        set_location(self, location)
-
-    @property
-    def dim_values(self) -> tuple[int, ...]:
-        return values_of(self.dims)
-
-    def verify_(self) -> None:
-        verify_permuted(self.buffer.type, self.dim_values, self.result.type)
-
-
-def verify_permuted(source: Attribute, dims: tuple[int, ...], result: Attribute) -> None:
-    """Whether `result` has the dimensions of `source` in the order of `dims`."""
-    shape = shape_of(source)
-    verify_same("elements of type", element_type_of(source), element_type_of(result))
-    if sorted(dims) != list(range(len(shape))):
-        raise VerifyException(f"expected a permutation of {len(shape)} dimensions, found {list(dims)}")
-    verify_same("a result of shape", tuple(shape[d] for d in dims), shape_of(result))
-
-
-@irdl_op_definition
-class SubviewOp(BufferAliasOp):
-    """A box of a shared buffer that begins at `at`, plus the index operands where there are any (one a dimension)."""
-
-    name = "tile.subview"
-    buffer = operand_def(BufferType)
-    offsets = var_operand_def(IndexType)
-    at = opt_prop_def(DenseArrayBase)
-    result = result_def(BufferType)
-    assembly_format = "$buffer (`[` $offsets^ `]`)? attr-dict `:` type($buffer) `->` type($result)"
-
-    def __init__(
-        self,
-        buffer: SSAValue | Operation,
-        at: Sequence[int],
-        result_type: Attribute,
-        offsets: Sequence[SSAValue] = (),
-    ):
-        super().__init__(operands=[buffer, list(offsets)], result_types=[result_type], properties={"at": numbers(at)})
-
-    def verify_(self) -> None:
-        verify_box(self.buffer.type, self.result.type, values_of(self.at), len(self.offsets))
-
-
-def verify_box(source: Attribute, result: Attribute, at: tuple[int, ...], dynamic: int) -> None:
-    """Whether `result` at `at` (plus `dynamic` index operands) is a box of `source`."""
-    outer, inner = shape_of(source), shape_of(result)
-    verify_same("elements of type", element_type_of(source), element_type_of(result))
-    verify_same("a result of rank", len(outer), len(inner))
-    if dynamic not in (0, len(outer)):
-        raise VerifyException(f"expected no index operand or {len(outer)}, found {dynamic}")
-    if (at and len(at) != len(outer)) or (not at and not dynamic):
-        raise VerifyException(f"expected {len(outer)} numbers in `at`, found {len(at)}")
-    for a, n, m in zip(at, inner, outer, strict=False):
-        if a < 0 or a + n > m:
-            raise VerifyException(f"expected a box inside {list(outer)}, found {list(inner)} at {list(at)}")

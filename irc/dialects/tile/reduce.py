@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, var_operand_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.control import verify_body
-from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location
 from irc.ir.operations import PureOp

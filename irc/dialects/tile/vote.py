@@ -8,8 +8,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.compute import ConcatOp, IotaOp, MapOp, SliceOp, SplatOp
-from irc.dialects.tile.memory import verify_same
 from irc.dialects.tile.types import element_type_of, verify_broadcast
 from irc.ir.locations import set_location
 from irc.ir.operations import PureOp

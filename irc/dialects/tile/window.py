@@ -19,7 +19,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.memory import AccessOp, verify_same
+from irc.dialects.tile.checks import verify_same
+from irc.dialects.tile.memory import AccessOp
 from irc.ir.properties import numbers, values_of
 
 
