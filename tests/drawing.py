@@ -33,7 +33,9 @@ SWEEP = os.environ.get("IRC_SWEEP") == "all"
 
 
 def some(cases: Sequence[T], one_in: int) -> list[T]:
-    """One in so many of the cases, at least one, drawn by a seed, in their order."""
+    """One in so many of the cases, at least one, drawn by a seed, in their order; none of them for 0."""
+    if not one_in:
+        return []
     chosen = Random(13).sample(range(len(cases)), -(-len(cases) // one_in))
     return [cases[number] for number in sorted(chosen)]
 
@@ -42,6 +44,11 @@ def long(one_in: int, of_all: int = 1) -> pytest.MarkDecorator:
     """A test of many cases, of which `make test` takes one in so many, and `make test-all` one in `of_all`. All are
     taken by a sweep, and where a test is named on the command line (`FILE::TEST`)."""
     return pytest.mark.long(1 if SWEEP or FUZZ else of_all if ALL else one_in)
+
+
+slow = pytest.mark.long(1 if ALL or SWEEP else 0)
+"""A test that takes seconds and rarely fails alone: others of its kind are in `make test`, and it is in `make
+test-all`, or named on the command line."""
 
 
 def examples(count: int, one_in: int = 1) -> settings:

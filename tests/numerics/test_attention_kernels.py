@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import long
+from drawing import long, slow
 from numerics.harness import draw_arguments
 from numerics.test_cascades import gradients
 
@@ -33,7 +33,7 @@ GRADIENTS = {
 }
 
 
-@long(24, of_all=3)
+@long(40, of_all=3)
 @pytest.mark.parametrize(
     "text", [*SUITE.values(), *GRADIENTS.values()], ids=[*SUITE, *(f"grad {n}" for n in GRADIENTS)]
 )
@@ -55,7 +55,7 @@ def test_machine_code(text: str) -> None:
         assert resources.registers * threads <= machine.registers and shared <= machine.shared_memory_per_sm, name
 
 
-@long(3)
+@slow
 @pytest.mark.parametrize(("head", "causal"), [(64, False), (64, True), (128, True)])
 def test_no_conflicts(head: int, causal: bool) -> None:
     text = gradients(1, 16, 1, 256, 256, head, head, "bf16", causal)

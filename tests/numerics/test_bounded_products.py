@@ -127,7 +127,7 @@ def _name(product: BandedProduct) -> str:
     return f"{product.config.replace(' ', '')}-{product.back}-{product.ahead}{'-wide' if product.wide else ''}"
 
 
-@long(6)
+@long(12)
 @pytest.mark.parametrize("product", FORMS, ids=_name)
 def test_it_is_right_on_the_simulator(product: BandedProduct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an H200 of two SMs, so that blocks have several tiles: what a tile without a step leaves, the next one finds."""

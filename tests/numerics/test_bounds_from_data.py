@@ -144,6 +144,7 @@ def test_gradients(name: str, target: str) -> None:
         assert_near(each, right)
 
 
+@long(3)
 @pytest.mark.parametrize("name", [name for name in MASKS if "any order" not in name])
 @pytest.mark.parametrize("end", [FORWARD, BACKWARD], ids=["forward", "backward"])
 def test_loops_are_bounded(name: str, end: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from drawing import long
+from drawing import long, slow
 from numerics.harness import check_kernels, check_passes
 
 import irc
@@ -72,7 +72,7 @@ def test_unequal_heads(shape: tuple[int, ...], arch: str) -> None:
     check_kernels(text, arch=arch)
 
 
-@long(4)
+@long(6)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("rows", [32, 100, 192])
 def test_shared_keys(rows: int, causal: bool) -> None:
@@ -174,7 +174,7 @@ func f(x: bf16[B, S, (H + 2 * K) * D], g: bf16[B, H, S, D]) -> (bf16[B, H, S, D]
 """
 
 
-@long(4)
+@slow
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(("s", "k"), [(128, 4), (100, 2)])
 def test_parts_of_arrays(s: int, k: int, arch: str) -> None:
@@ -228,7 +228,7 @@ def anchors(text: str, arch: str = "sm_90a") -> list[str]:
     return [op.kind.value for op in module.walk() if isinstance(op, FusedOp)]
 
 
-@long(6)
+@long(9)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("shape", "cascades"),
@@ -284,6 +284,7 @@ def test_masks_and_biases(shape: tuple[int, int, int, int], bias: str, options: 
     check_kernels(text)
 
 
+@slow
 def test_gradients_on_warps() -> None:
     text = gradients(1, 8, 1, 128, 128, 64, 64, "bf16", True)
     assert "matmul" not in anchors(text, "sm_80")

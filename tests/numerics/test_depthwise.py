@@ -89,7 +89,7 @@ CASES = {
 }
 
 
-@long(2)
+@long(4)
 @pytest.mark.parametrize("name", CASES)
 def test_depthwise(name: str) -> None:
     check_kernels(CASES[name].text())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from drawing import examples, long
+from drawing import examples, long, slow
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics.harness import check_kernels
@@ -31,7 +31,7 @@ def gradient(case: Depthwise) -> str:
     )
 
 
-@long(9)
+@long(18)
 @pytest.mark.parametrize("name", PLAIN)
 def test_gradient(name: str) -> None:
     check_kernels(gradient(CASES[name]))
@@ -43,7 +43,7 @@ def test_drawn_gradients(case: Depthwise, is_last: bool) -> None:
     check_kernels(gradient(replace(case, last=is_last or case.last)))
 
 
-@long(2)
+@slow
 @pytest.mark.parametrize("case", [Depthwise((2, 96, 16, 16), (3, 3)), Depthwise((4, 32, 16, 16), (3, 3), group=8)])
 def test_columns_load_whole_sectors(case: Depthwise) -> None:
     """Threads have whole columns, and read and write whole sectors but for the few elements of the result."""

@@ -14,7 +14,7 @@ from irc.driver.program import parse
 pytestmark = pytest.mark.fuzz
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("family", [permute, reduction, scan, product], ids=lambda family: family.__name__)
 @pytest.mark.parametrize("seed", seeds(12))
 def test_drawn_programs(family: Callable[[Drawn], str], seed: int) -> None:

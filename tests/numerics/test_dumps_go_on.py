@@ -1,7 +1,7 @@
 """What a pass printed goes on, by each command, to the kernels and the results of the whole pipeline.
 
-A run draws some passes of some examples by a seed, and simulates behind one of each example; a sweep (IRC_SWEEP=all)
-takes all.
+A run draws some passes of some examples by a seed, and simulates behind one of each example; `make test` compiles behind
+one in three. A sweep (IRC_SWEEP=all) takes all.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def test_dumps_go_on(name: str, numbers: list[int], tmp_path: Path, capsys: pyte
         file = files[number]
         assert irc_opt.main([str(file), "-p", "all", "-o", str(tmp_path / "on.mlir")]) == 0
         assert (tmp_path / "on.mlir").read_text() == whole, file.name
-        assert name in SHARED or emitted(file, capsys) == compiled, file.name
+        if MANY or SWEEP or number in numbers[::3]:
+            assert name in SHARED or emitted(file, capsys) == compiled, file.name
         if not SWEEP and number != numbers[0]:
             continue
         for found, wanted in zip(simulated(file, tmp_path / file.stem), expected, strict=True):

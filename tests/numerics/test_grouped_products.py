@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import examples, long
+from drawing import examples, long, slow
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics.lowered import Lowered, lowered
@@ -88,6 +88,7 @@ def test_only_tiles_with_rows_multiply() -> None:
     assert counts.executions("cuda.tma_load") == tiles * steps * 2
 
 
+@slow
 def test_turns_of_many_tiles_without_steps() -> None:
     """Warp groups that have nothing to multiply pass their turns on at once, three times each."""
     program = rows_by_matrices("bf16", [ROWS] * 128, (64, 32, 64), schedule="pingpong", instruction="wgmma")

@@ -137,7 +137,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
 TOLERANCE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("case", CASES)
 def test_an_example(case: str, target: str) -> None:

@@ -71,6 +71,7 @@ def test_they_mean_the_same(name: str) -> None:
     assert np.abs(result.astype(np.float64) - expected).max() < 1e-2 * np.abs(expected).max()
 
 
+@long(4)
 @pytest.mark.parametrize("name", ["three", "causal"])
 def test_blocks_of_several_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last turn in a tile is followed by the first in the next one, also where these are of unequal length."""

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc
 from irc.dialects import tile
@@ -63,6 +64,7 @@ def drawn(queries: int, rows: int) -> tuple[list[Array], Array]:
     return [q, *pools, table, lengths], powers / powers.sum(-1, keepdims=True) @ v
 
 
+@long(3)
 @pytest.mark.parametrize(
     ("target", "type", "queries", "rows"),
     [

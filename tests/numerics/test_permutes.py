@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from drawing import examples, long
+from drawing import examples, long, slow
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -102,6 +102,7 @@ def test_boxes_are_for_kernels_that_load_one_array(others: str, is_staged: bool)
     assert [op.through is not None for op in loads] == [is_staged] * len(loads) != []
 
 
+@long(2)
 @pytest.mark.parametrize(
     ("extents", "function", "elements"),
     [
@@ -139,6 +140,7 @@ def test_permutes_with_arithmetic_on_both_sides(case: tuple[list[int], list[int]
     assert np.array_equal(irc.compile(program(extents, order, element, result, body), target="sim")(x), wanted)
 
 
+@slow
 @examples(30, one_in=4)
 @given(st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.sampled_from(EXTENTS[3:]), st.data())
 def test_sums_of_slices_in_other_orders(a: int, b: int, c: int, data: st.DataObject) -> None:
@@ -189,6 +191,7 @@ def test_sums_of_arrays_in_several_orders(name: str, a: int, b: int, c: int, ele
     assert np.array_equal(irc.compile(text, target="sim")(x, y), wanted)
 
 
+@long(2)
 @pytest.mark.parametrize(("element", "most"), [("i16", 1.25), ("f32", 1.05)])
 def test_arrays_in_three_orders_are_moved_in_runs(element: str, most: float) -> None:
     """A tile has runs along each order: a tile of two dimensions would meet a sector for each element of the third."""

@@ -61,6 +61,7 @@ def test_extents_of_one(shape: tuple[int, int, int], element: str, arch: str) ->
     check(text, arch)
 
 
+@long(12)
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize(
     ("x", "w", "result"),

@@ -164,6 +164,7 @@ def _check(found: Any, expected: Any, tolerance: float = 0) -> None:
         assert error < (tolerance or TOLERANCE[str(result.dtype)]), error
 
 
+@long(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("case", OTHERS)
 def test_a_kernel_with_ranges(case: str, target: str) -> None:
@@ -172,6 +173,7 @@ def test_a_kernel_with_ranges(case: str, target: str) -> None:
         _check(kernel(*arguments), meaning(*arguments))
 
 
+@long(3)
 @pytest.mark.parametrize("case", ALL)
 def test_ops_on_whole_arrays_mean_the_same(case: str) -> None:
     kernel, arguments, meaning = ALL[case]

@@ -39,14 +39,14 @@ def check_lowering(seed: int) -> None:
     assert print_cuda(module)
 
 
-@long(9)
+@long(18)
 @pytest.mark.parametrize("seed", seeds(100))
 def test_small_extents(seed: int) -> None:
     with np.errstate(all="ignore"):
         check_lowering(seed)
 
 
-@long(18, of_all=2)
+@long(36, of_all=2)
 @pytest.mark.parametrize("seed", seeds(150, 1000))
 def test_extents_beyond_a_tile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of 16 and 32 reach over the ends of 17, 33 and 40 by different amounts."""

@@ -23,7 +23,7 @@ from irc.runtime.sizes import SizedPlan
 from irc.support.extents import dim_of
 
 
-@long(15, of_all=2)
+@long(30, of_all=2)
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_kernels_are_right_for_every_size(name: str, arch: str):
@@ -39,7 +39,7 @@ def test_kernels_are_right_for_every_size(name: str, arch: str):
             assert_close(a, b, element, TOLERANCES, f"{name} with {sizes}")
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_passes_keep_what_the_module_means_for_every_size(name: str):
     module = isolate(parse(PROGRAMS[name], "<test>"))
@@ -63,7 +63,7 @@ CHOSEN = ("turned", "sequence block")
 share the L2 cache."""
 
 
-@long(5)
+@long(10)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in CHOSEN])
 def test_kernels_do_not_depend_on_the_number_that_stands_for_an_extent(name: str, monkeypatch: pytest.MonkeyPatch):
     """Whatever a pass computes from it and leaves in the code would show."""

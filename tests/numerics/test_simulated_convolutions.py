@@ -134,7 +134,7 @@ def test_phases(name: str, lazy: bool) -> None:
     assert counts.conflicts == 0
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
 @pytest.mark.parametrize(("taps", "high"), [(3, 2), (1, 1)])
 def test_blocks_go_on_to_other_phases(taps: int, high: int, schedule: str) -> None:

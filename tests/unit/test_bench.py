@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from drawing import long
 
 from irc.runtime.driver import is_present
 from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, parse_bar
@@ -224,6 +225,7 @@ def test_a_record_is_plain_json(record: Record, tmp_path: Path) -> None:
 RESULTS = sorted((Path(__file__).parents[2] / "benchmarks" / "results").glob("*.json"))
 
 
+@long(8)
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 def test_show_reads_every_record_of_the_repository(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each row is there, by its name."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 from irc_tools import compile as irc_compile
 from irc_tools import run as irc_run
@@ -172,6 +173,7 @@ def test_compiling_again_leaves_no_earlier_kernel(program: str, tmp_path: Path) 
     assert (folder / "mine.cu").exists()
 
 
+@long(2)
 @pytest.mark.parametrize(
     ("level", "expected"),
     [

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import long, slow
 
 from irc.driver import build as building
 from irc.driver.compiler import compile_artifact
@@ -48,6 +49,7 @@ def entries(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*/*") if path.is_file())
 
 
+@long(2)
 @pytest.mark.parametrize("damage", ["cut", "empty", "one bit", "another entry"])
 def test_damaged_entries_are_absent(folder: Path, damage: str) -> None:
     """Whichever they are: of texts, artifacts, kernels."""
@@ -140,6 +142,7 @@ def test_threads_compile_the_same_at_once(folder: Path) -> None:
     assert all(other == first for other in others)
 
 
+@slow
 def test_processes_compile_the_same_at_once(folder: Path) -> None:
     script = (
         "from irc.driver.compiler import compile_artifact; import hashlib\n"

@@ -306,7 +306,7 @@ def test_products_of_bf16(m: int, n: int, k: int, pairs: bool, monkeypatch: pyte
         np.testing.assert_array_equal(found[m // 2], expected[m // 2])
 
 
-@long(3)
+@long(6)
 @pytest.mark.parametrize("vectors", [Vectors(64, 4), Vectors(32, 2), Vectors(16, 2)], ids=["512", "256", "128"])
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize(

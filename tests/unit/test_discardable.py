@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from drawing import ALL as ALL_CASES
+from drawing import long
 from example_sizes import DIMS, EXAMPLES
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.passes import ModulePass
@@ -58,6 +59,7 @@ def module() -> ModuleOp:
     return found
 
 
+@long(4)
 @pytest.mark.parametrize("entry", DISCARDABLE.values(), ids=lambda entry: entry.name)
 def test_an_attribute_is_refused_where_it_says_nothing(entry: Discardable) -> None:
     carriers = 0

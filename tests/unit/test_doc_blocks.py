@@ -18,6 +18,7 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 import pytest
+from drawing import long
 
 import irc_frontend as ir
 from irc.language import parse
@@ -168,6 +169,7 @@ def test_programs_of_the_language_are_right(block: Block) -> None:
     parse(dims + block.code, block.page).verify()
 
 
+@long(3)
 @pytest.mark.parametrize("block", of("sh"), ids=lambda b: f"{b.page}:{b.line}")
 def test_commands_run(block: Block, tmp_path: Path) -> None:
     """FILE is a program."""

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 
 import irc_frontend as ir
 from irc.codegen.sass import opcodes, uses
@@ -34,6 +35,7 @@ def drawn(*shape: int) -> Any:
 RUNGS = ("naive", "shared memory", "tensor cores", "warp groups", "A-stationary")
 
 
+@long(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("name", RUNGS)
 def test_products_are_right(load: Any, name: str, target: str) -> None:

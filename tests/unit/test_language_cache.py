@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from drawing import long
 
 PROGRAM = "from irc.language import parse; parse('func f(x: f32[]) -> f32[] { return x }'); print('parsed')"
 
@@ -32,6 +33,7 @@ def test_the_tables_are_cached_and_reused(tmp_path: Path) -> None:
     assert cached(tmp_path) == [path] and path.stat().st_mtime_ns == before
 
 
+@long(3)
 @pytest.mark.parametrize("damage", [b"", b"not a pickle", b"x" * 100])
 def test_damaged_tables_are_rebuilt(tmp_path: Path, damage: bytes) -> None:
     run(tmp_path)

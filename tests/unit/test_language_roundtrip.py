@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import examples
+from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.builder import Builder
@@ -39,6 +39,7 @@ def check_round_trip(module: ModuleOp) -> str:
     return text
 
 
+@long(4)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_before_and_after_each_pass(path: Path) -> None:
     module = parse(path.read_text(), str(path))
@@ -122,6 +123,7 @@ def test_random_programs(text: str) -> None:
     check_round_trip(module)
 
 
+@long(4)
 @pytest.mark.parametrize("template", [*UNARY, *BINARY, *MADE])
 def test_every_template_is_valid_for_some_operands(template: str) -> None:
     """The random programs are not vacuous: each template parses for some shapes and types, and prints back."""

@@ -146,6 +146,7 @@ def problems(name: str) -> list[Problem]:
     ]
 
 
+@long(4)
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.irc")))
 def test_no_example_costs_more_than_by_the_vote(name: str) -> None:
     for problem in problems(name):

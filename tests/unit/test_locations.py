@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from drawing import long
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -42,6 +43,7 @@ def _is_from(op: Operation, file: str) -> bool:
     return place is not None and place.filename.data == file
 
 
+@long(4)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_op_has_a_place_after_every_pass(path: Path) -> None:
     module = load(path)

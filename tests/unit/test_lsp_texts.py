@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from drawing import MORE
+from drawing import MORE, long
 
 from irc.driver.lowering import lower
 from irc.driver.program import load
@@ -229,6 +229,7 @@ def test_half_written_programs(path: Path) -> None:
         _look(analyze_irc(text[:end], str(path)), text[:end])
 
 
+@long(5)
 @pytest.mark.parametrize("level", ["nd", "kernel", "tile", "cuda", "all"])
 def test_half_written_ir(level: str) -> None:
     text = print_ir(lower(load(EXAMPLES[0]), level, arch="sm_90a"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from native_programs import CXX, PROGRAMS, ROOT, built, called, changed, loaded, needed, parts_of, runner, sealed
 
 import irc
@@ -55,6 +55,7 @@ def drawn(spec: ArraySpec, random: np.random.Generator) -> np.ndarray:
     return (random.standard_normal(spec.shape) / 4).astype(spec.dtype)
 
 
+@long(2)
 @pytest.mark.parametrize("threads", ["1", "3"])
 @pytest.mark.parametrize("text", [MLP, SOFTMAX, GPT], ids=["mlp", "softmax", "gpt"])
 def test_c_computes_what_python_does(text: str, threads: str, tmp_path: Path) -> None:

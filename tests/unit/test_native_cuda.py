@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from drawing import long
 from native_programs import called, changed, fake_driver, loaded, needed, runner
 
 from irc.runtime import saved
@@ -110,6 +111,7 @@ REFUSED = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("function", REFUSED)
 def test_a_driver_that_refuses(fake: Path, tmp_path: Path, function: str) -> None:
     printed = called(runner(), cuda_file(tmp_path / "f.irx"), tmp_path, code=1, FAKE_CUDA_FAILS=function)

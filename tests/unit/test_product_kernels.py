@@ -6,6 +6,7 @@ import re
 from math import prod
 
 import pytest
+from drawing import long
 
 from irc.codegen.sass import opcodes, uses
 from irc.driver.compiler import compile_artifact
@@ -53,6 +54,7 @@ def fits(registers: int, threads: int, source: str) -> bool:
     return producer * WARP_GROUP + consumer * (threads - WARP_GROUP) <= registers * threads
 
 
+@long(4)
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize("element", ["f32", "i8", "u8", "f8e4m3", "f8e5m2"])
 def test_a_large_product_is_on_the_tensor_cores(element: str, majors: str) -> None:
@@ -64,6 +66,7 @@ def test_f32_in_one_pass(precision: str) -> None:
     check(product("f32", "nn", 2048, precision), "HGMMA")
 
 
+@long(2)
 @pytest.mark.parametrize(("element", "copies"), [("bf16", 2), ("f16", 2), ("i8", 2), ("f8e4m3", 2), ("f32", 0)])
 def test_rows_that_tensor_maps_cannot_load(element: str, copies: int) -> None:
     artifact = product(element, "nn", 1001)
@@ -80,6 +83,7 @@ def test_f32_is_three_products_a_step() -> None:
     assert sum(opcodes(cubin)[name] for name in shapes) % 12 == 0
 
 
+@long(4)
 @pytest.mark.parametrize("majors", MAJORS)
 @pytest.mark.parametrize(("arch", "opcode"), [("sm_80", "DMMA.884"), ("sm_90a", "DMMA.16x8x8")])
 def test_f64_has_two_blocks_on_an_sm(arch: str, opcode: str, majors: str) -> None:
@@ -92,6 +96,7 @@ def test_f64_has_two_blocks_on_an_sm(arch: str, opcode: str, majors: str) -> Non
     assert 2 * described["registers"] * described["block"][0] <= target(arch).registers
 
 
+@long(3)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
 @pytest.mark.parametrize(
     ("element", "opcode"),

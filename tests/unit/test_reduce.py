@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from drawing import long
 
 from irc.driver.lowering import lower
 from irc.driver.program import load, parse
@@ -49,6 +50,7 @@ def at(level: str, program: Path) -> Path:
     return path
 
 
+@long(3)
 @pytest.mark.parametrize(
     ("level", "word", "most"),
     [

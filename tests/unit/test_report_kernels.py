@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from drawing import slow
 
 import irc
 from irc.configs.space import KernelSpace
@@ -206,6 +207,7 @@ def test_counts_of_a_whole_run_are_the_simulators() -> None:
     assert found.columns[0].lines[1].mark.startswith(f"{whole.sectors()} sectors")
 
 
+@slow
 def test_counts_stop_early_in_long_kernels() -> None:
     found = reported(GATING).counts
     assert found is not None and not found.note

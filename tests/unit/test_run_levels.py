@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawing import long
+from drawing import slow
 from xdsl.ir import Operation
 
 from irc.driver.lowering import lower
@@ -91,7 +91,7 @@ def dumps(folder: Path, name: str) -> list[Path]:
     return list({file.read_text(): file for file in reversed(files)}.values())[::-1]
 
 
-@long(6)
+@slow
 @pytest.mark.parametrize("name", DUMPED)
 def test_the_ir_after_any_pass_goes_on_to_the_same_kernels(name: str, tmp_path: Path) -> None:
     *before, last = dumps(tmp_path, name)
@@ -101,6 +101,7 @@ def test_the_ir_after_any_pass_goes_on_to_the_same_kernels(name: str, tmp_path: 
         assert (tmp_path / "all.mlir").read_text() == last.read_text(), dump.name
 
 
+@slow
 def test_the_ir_after_any_pass_is_compiled_to_the_same_kernels(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 
 import irc
 from irc.dialects.nd import element_of, shape_of
@@ -66,6 +66,7 @@ def drawn(shape: Sequence[int], dtype: Any, random: np.random.Generator) -> np.n
     return random.integers(0, 8, shape, dtype) if dtype.kind == "i" else random.normal(size=shape).astype(dtype)
 
 
+@long(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("mesh", MESHES, ids=["two", "four"])
 def test_ranks_compute_the_parts_of_the_whole(name: str, mesh: Mesh) -> None:

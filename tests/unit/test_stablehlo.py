@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import long
 from numpy.lib.stride_tricks import sliding_window_view
 
 import irc_frontend as ir
@@ -78,6 +79,7 @@ def _drawn(shape: tuple[int, ...], element: str, number: int) -> Array:
     return np.abs(drawn) + np.float32(0.1) if len(shape) == 1 else drawn  # variances are positive
 
 
+@long(2)
 @pytest.mark.parametrize("target", ["interpret", "cpu"])
 @pytest.mark.parametrize("function", [mlp, block, attention, step])
 def test_what_jax_prints(function: Any, target: str) -> None:

@@ -84,7 +84,7 @@ def imported() -> None:
     )
 
 
-@long(8)
+@long(16)
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
 def test_products(row: Row) -> None:
     """Tensor cores, or multiply-adds of windows, no spills, no warning that wgmma is serialized (C75xx), and made in time."""

@@ -359,6 +359,7 @@ OPTIONS: list[tuple[str, int, bool, int | None]] = [
 ]
 
 
+@long(4)
 @pytest.mark.parametrize(("bias", "keys", "causal", "window"), OPTIONS)
 def test_op(bias: str, keys: int, causal: bool, window: int | None) -> None:
     """Its results and gradients as torch computes them, and what it tells torch's compiler of itself."""

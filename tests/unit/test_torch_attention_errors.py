@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from drawing import long
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -82,6 +83,7 @@ def of_kernel(kernel: SDPBackend, q: Tensor, k: Tensor, v: Tensor, is_causal: bo
         return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=is_causal)[0]
 
 
+@long(4)
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("name", DRAWS)
 def test_results(name: str, is_causal: bool) -> None:
@@ -98,6 +100,7 @@ def test_results(name: str, is_causal: bool) -> None:
         assert all(own <= MOST * other for own, other in pairs), (kernel, errors(found, exact), torchs)
 
 
+@long(2)
 @pytest.mark.parametrize("name", DRAWS)
 def test_gradients(name: str) -> None:
     q, k, v, g = drawn(name)

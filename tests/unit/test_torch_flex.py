@@ -84,7 +84,7 @@ def wanted(function: Function | None, mask: Function | None, inputs: list[Tensor
     return torch.softmax(scores, -1).nan_to_num(0.0) @ v, scores.logsumexp(-1)
 
 
-@long(12)
+@long(18)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["f32", "bf16"])
 @pytest.mark.parametrize("keys", [HEADS, 2, 1])
 @pytest.mark.parametrize("name", CASES)
@@ -138,6 +138,7 @@ def test_lists_of_blocks_are_not_read() -> None:
 KERNELS = ["plain", "causal", "window", "documents", "slopes", "soft cap"]
 
 
+@long(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels(name: str) -> None:
     """One forward, two backward beside that of the rows' sums; conditions on places bound their loops."""
@@ -185,6 +186,7 @@ def nearby(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
     return (j <= i + 9) & (i > 0)
 
 
+@long(4)
 @pytest.mark.parametrize("keys", [HEADS, 2])
 @pytest.mark.parametrize("name", READ)
 def test_gradients_of_what_is_read(name: str, keys: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawing import long
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -52,6 +53,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Call]] = {
 }
 
 
+@long(4)
 @pytest.mark.parametrize("is_training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("name", CASES)
 def test_modules(name: str, is_training: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawing import long
 from torch.nn import functional
 
 from irc_frontend.torch import backend, explain
@@ -35,6 +36,7 @@ def gradients(function: Any, *arguments: torch.Tensor) -> list[torch.Tensor]:
     return [result, *torch.autograd.grad(result, arguments, factors.reshape(result.shape))]
 
 
+@long(4)
 @pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last], ids=["first", "last"])
 @pytest.mark.parametrize(("dtype", "allowed"), [(torch.float32, 2e-6), (torch.bfloat16, 2e-2)], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", NORMS)

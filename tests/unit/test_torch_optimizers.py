@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawing import long
 from torch import nn
 
 from irc_frontend import target
@@ -22,6 +23,7 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 }
 
 
+@long(2)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_step_is_one_program(name: str) -> None:
     """With the clipping of gradients before it; nothing stays with torch."""

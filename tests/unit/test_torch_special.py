@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 import torch
+from drawing import long
 
 import irc_frontend as ir
 from irc_frontend.torch.ops.indexing import stored
@@ -57,6 +58,7 @@ def close(found: Array, exact: Array, atol: float = 1e-37) -> None:
         np.testing.assert_allclose(found, exact.astype(np.float32), rtol=1e-6, atol=atol)
 
 
+@long(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_right_to_the_last_digits_of_f32(name: str) -> None:
     """The logarithm of the gamma function to 1e-12 beside its zeros, too."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawing import long
 from torch import Tensor
 from torch.nn.attention.varlen import AuxRequest, varlen_attn
 
@@ -53,6 +54,7 @@ def near(found: Tensor, wanted: Tensor) -> bool:
     return torch.allclose(found.double(), wanted, rtol=1e-4, atol=1e-5)
 
 
+@long(4)
 @pytest.mark.parametrize("window", [(-1, -1), (-1, 0), (4, 0), (3, 2)])
 @pytest.mark.parametrize("key_heads", [4, 2])
 @pytest.mark.parametrize("is_same", [False, True])
@@ -97,6 +99,7 @@ TABLE = [[7, 0, -1], [3, 1, 8], [2, -9, 99], [5, 6, 4]]
 LENGTHS = [6, 12, 1, 9]
 
 
+@long(3)
 @pytest.mark.parametrize("queries", [[0, 1, 2, 3, 4], [0, 2, 4, 6, 8], [0, 1, 4, 5, 7]])
 @pytest.mark.parametrize("window", [(-1, -1), (-1, 0), (3, 0)])
 def test_pages(queries: list[int], window: tuple[int, int]) -> None:

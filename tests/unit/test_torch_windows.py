@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from drawing import long
 
 from irc_frontend.torch.graphs import Compiled, watching
 
@@ -64,6 +65,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 TURNED = torch.tensor([[[0.8, -0.7, 0.1], [0.7, 0.9, -0.4]], [[1.5, 0.0, 0.3], [0.2, 1.1, 0.0]]])
 
 
+@long(3)
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 def test_sampling(mode: str, padding: str) -> None:
@@ -115,6 +117,7 @@ def test_fractional_pools(rank: int) -> None:
     _check(lambda x: pooled(x)[0], x)
 
 
+@long(4)
 @pytest.mark.parametrize("name", CASES)
 def test_results_and_gradients(name: str) -> None:
     function, shape = CASES[name]

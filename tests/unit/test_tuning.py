@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import slow
 from tuning_benches import BEST, DIES, DIES_LATE, EATS, HANGS, LIES, FakeSpace, seconds
 
 from irc.configs.alone import config_text
@@ -100,6 +101,7 @@ def test_what_is_found_is_kept_with_all_that_was_measured() -> None:
     assert all(row.measurement.estimate for row in rows)
 
 
+@slow
 def test_two_tuners_at_once_lose_nothing() -> None:
     keys = [KEY, KernelKey.of("another of tensor<8x8xf32>")]
     found: list[Outcome] = []
