@@ -11,7 +11,7 @@ import pytest
 
 from irc.configs import learned
 from irc.configs.features import Featurizer
-from irc.configs.learned import RATIO, LearnedModel, learned_model
+from irc.configs.learned import RATIO, LearnedModel, Node, learned_model
 from irc.configs.space import KernelSpace
 from irc.driver.compiler import Options
 from irc.driver.tuning import tunable_kernels
@@ -38,27 +38,49 @@ def drawn(rows: int = 600) -> tuple[Any, Any, list[str]]:
     return features, target, [RATIO, *(f"f{number}" for number in range(1, 10))]
 
 
+def boosted_by(features: Any, target: Any, names: list[str], settings: Boosting, weights: Any = None) -> list[Node]:
+    """Of one group."""
+    count = len(target)
+    return boosted(
+        features, target, np.ones(count) if weights is None else weights, np.zeros(count, int), names, settings, 0
+    )
+
+
 def test_trees_learn_what_a_target_depends_on() -> None:
     features, target, names = drawn()
-    trees = boosted(features[:400], target[:400], np.ones(400), names, Boosting(), 0)
-    model = LearnedModel({}, {}, trees)
+    model = LearnedModel({}, {}, boosted_by(features[:400], target[:400], names, Boosting()))
     error = model.predict(features[400:], names, 0.0) - target[400:]
-    assert (error**2).mean() < 0.05 * target.var()
+    assert error.var() < 0.05 * target.var()
     assert {RATIO, "f7", "f9"} <= set(model.names)
 
 
 def test_weights_say_which_rows_matter() -> None:
     """Of equal features with different targets."""
     features, target = np.zeros((100, 1)), np.arange(100) % 2
-    features[:50] = 1
+    features[:50], target[50:] = 1, 0
+    weights = np.where(target == 1, 3.0, 1.0)
     settings = Boosting(count=60, shrinkage=0, share=1)
-    model = LearnedModel({}, {}, boosted(features, target, np.where(target == 1, 3.0, 1.0), [RATIO], settings, 0))
-    assert model.predict(np.zeros((1, 1)), [RATIO], 0.0)[0] == pytest.approx(0.75, abs=0.03)
+    model = LearnedModel({}, {}, boosted_by(features, target, [RATIO], settings, weights))
+    low, high = model.predict(np.array([[0.0], [1.0]]), [RATIO], 0.0)
+    assert high - low == pytest.approx(0.75, abs=0.03)
+
+
+def test_what_a_group_has_in_common_is_not_learned() -> None:
+    random = np.random.default_rng(0)
+    groups = np.repeat(np.arange(4), 50)
+    features = np.stack([random.random(200), groups], axis=1)
+    target = (features[:, 0] > 0.5) + 100.0 * groups
+    model = LearnedModel({}, {}, boosted(features, target, np.ones(200), groups, [RATIO, "group"], Boosting(), 0))
+    low, high, other = model.predict(np.array([[0.2, 0], [0.8, 0], [0.8, 3]]), [RATIO, "group"], 0.0)
+    assert high - low == pytest.approx(1, abs=0.05)
+    assert other == pytest.approx(high, abs=0.05)
 
 
 def test_leaves_are_no_smaller_and_no_more_than_said() -> None:
     features, target, names = drawn(100)
-    (tree,) = boosted(features, target, np.ones(100), names, Boosting(count=1, leaves=3, fewest=20, share=1), 0)
+    (tree,) = boosted(
+        features, target, np.ones(100), np.zeros(100, int), names, Boosting(count=1, leaves=3, fewest=20, share=1), 0
+    )
 
     def leaves(node: Any, rows: Any) -> list[int]:
         if not isinstance(node, tuple):
@@ -73,12 +95,12 @@ def test_leaves_are_no_smaller_and_no_more_than_said() -> None:
 
 def test_a_target_without_differences_has_no_splits() -> None:
     features, _, names = drawn(50)
-    assert LearnedModel({}, {}, boosted(features, np.zeros(50), np.ones(50), names, Boosting(), 0)).names == [RATIO]
+    assert LearnedModel({}, {}, boosted_by(features, np.zeros(50), names, Boosting())).names == [RATIO]
 
 
 def test_models_are_what_their_text_says() -> None:
     features, target, names = drawn()
-    trees = boosted(features, target, np.ones(600), names, Boosting(count=9), 0)
+    trees = boosted_by(features, target, names, Boosting(count=9))
     model = LearnedModel({"rows": 600}, {"map": 0.5}, trees)
     again = LearnedModel.of(model.text())
     assert again == model

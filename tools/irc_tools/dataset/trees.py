@@ -58,20 +58,27 @@ def _edges(column: Array, quantiles: Array) -> Array:
 
 
 def boosted(
-    features: Array, target: Array, weights: Array, names: Sequence[str], settings: Boosting, seed: int
+    features: Array, target: Array, weights: Array, groups: Array, names: Sequence[str], settings: Boosting, seed: int
 ) -> list[Node]:
-    """Trees whose sum is near the target, by the weighted squared error."""
+    """Trees whose sum is near the target, by the weighted squared error, but for what is the same for all rows of a
+    group: what is compared is within one. groups: their numbers from 0."""
     random, bins = np.random.default_rng(seed), _Bins(features)
     found: list[Node] = []
     total = np.zeros(len(target))
     for _ in range(settings.count):
         rows = np.flatnonzero(random.random(len(target)) < settings.share)
         allowed = random.random(features.shape[1]) < settings.share
-        grown = _Tree(bins, target - total, weights, allowed, settings)
+        grown = _Tree(bins, centered(target - total, weights, groups), weights, allowed, settings)
         node = grown.grow(rows)
         total += grown.values(node, np.arange(len(target)))
         found.append(grown.named(node, names))
     return found
+
+
+def centered(left: Array, weights: Array, groups: Array) -> Array:
+    """Without the weighted mean of each group."""
+    means = np.bincount(groups, left * weights) / np.bincount(groups, weights)
+    return left - means[groups]
 
 
 @dataclass
