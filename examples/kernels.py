@@ -198,6 +198,21 @@ def column_sums(x: ir.Tensor):
     return out
 
 
+@ir.kernel
+def jagged_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int):
+    """Of the rows of each sequence, which lie one behind the other: a loop ends where data says."""
+    N, B = x.shape[1], lengths.shape[0]
+    out = ir.empty((B, N), "f32")
+    for b, n in ir.tiles(range(B), N):
+        acc = ir.zeros((n,))
+        for m in ir.tiles(longest, end=lengths[b]):
+            inside = m.index < lengths[b]
+            rows = x[ir.where(inside, first[b] + m.index, 0), n]
+            acc += ir.where(inside[:, None], rows.astype("f32"), 0.0).sum(axis=0)
+        out[b, n] = acc
+    return out
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
 

@@ -132,6 +132,11 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
     "attention_full": ("attention", [*heads, False], _attention),
     "embedding": ("embedding", [drawn(50, 70), np.arange(0, 50, 3, dtype=np.int32)[::-1].copy()], lambda t, i: t[i]),
     "running_sums": ("running_sums", [drawn(7, 100)], lambda x: wide(x).cumsum(1)),
+    "jagged_sums": (
+        "jagged_sums",
+        [drawn(144, 70), np.array([0, 0, 100, 137], np.int32), np.array([0, 100, 37, 7], np.int32), 128],
+        lambda x, first, lengths, _: np.stack([wide(x)[a : a + n].sum(0) for a, n in zip(first, lengths, strict=True)]),
+    ),
     "column_sums": ("column_sums", [drawn(300, 70)], lambda x: wide(x).sum(0)),
 }
 TOLERANCE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
@@ -163,3 +168,29 @@ def test_a_level_keeps_the_meaning(case: str, level: str) -> None:
     for a, b in zip(before, after, strict=True):
         error = np.abs(wide(a) - wide(b)).max() / max(1.0, np.abs(wide(a)).max())
         assert error < TOLERANCE[str(a.dtype)]
+
+
+@ir.kernel
+def cut_products(x: ir.Tensor, w: ir.Tensor, lengths: ir.Tensor):
+    """Whole steps of K, as many as data says."""
+    (B, M, K), N = x.shape, w.shape[1]
+    out = ir.empty((B, M, N), x.dtype)
+    for b, m, n in ir.tiles(range(B), M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K, end=lengths[b]):
+            acc = ir.addmm(acc, x[b, m, k], w[k, n])
+        out[b, m, n] = acc
+    return out
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpret", "sim"])
+def test_a_product_ends_where_data_says(target: str) -> None:
+    """What is behind its end is not read; an end is cut to the extent."""
+    lengths = np.array([0, 64, 1000, -3], np.int32)
+    x, w = drawn(4, 64, 128, dtype=BF16), drawn(128, 64, dtype=BF16)
+    expected = np.stack([wide(own)[:, : max(0, n)] @ wide(w)[: max(0, n)] for own, n in zip(x, lengths, strict=True)])
+    for own, n in zip(x, lengths, strict=True):
+        own[:, max(0, n) :] = np.nan
+    with ir.target(target):
+        found = cut_products.with_config(tile={"k": 64})(x, w, lengths)
+    assert np.abs(wide(found) - expected).max() / np.abs(expected).max() < TOLERANCE["bfloat16"]

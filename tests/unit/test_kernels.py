@@ -440,6 +440,18 @@ def _gathers_by_floats(x: ir.Tensor, out: ir.Tensor) -> None:
         out[m, :] = x[x[m, 0], :]  # here
 
 
+def _ends_at_a_float(x: ir.Tensor, out: ir.Tensor) -> None:
+    for b, m in ir.tiles(range(x.shape[0]), x.shape[1]):
+        for _ in ir.tiles(x.shape[1], end=x[b, 0]):  # here
+            out[b, m] = x[b, m]
+
+
+def _ends_at_a_computed_tile(x: ir.Tensor, out: ir.Tensor) -> None:
+    for b, m in ir.tiles(range(x.shape[0]), x.shape[1]):
+        for _ in ir.tiles(x.shape[1], end=b.value + 1):  # here
+            out[b, m] = x[b, m]
+
+
 ERRORS: list[tuple[Callable[..., None], str]] = [
     (_branch, "a tile has no value while its kernel is traced"),
     (_numpy, "irc has no numpy.cbrt of Tensors"),
@@ -462,6 +474,8 @@ ERRORS: list[tuple[Callable[..., None], str]] = [
     (_integers, "an array of f32 is given a tile of i32"),
     (_scatters, "a tile is not stored at places that are computed"),
     (_gathers_by_floats, "an array is indexed by tiles of integers along one axis, found f32"),
+    (_ends_at_a_float, "a loop over tiles ends at an element of an array of integers, found f32"),
+    (_ends_at_a_computed_tile, "a loop over tiles ends at an element of an array of integers, found i32"),
     (_sorted, "nd.sort is not computed of tiles so far"),
 ]
 

@@ -9,6 +9,7 @@ from irc_frontend.graph import fail
 
 if TYPE_CHECKING:
     from irc_frontend.kernels.indices import Index
+    from irc_frontend.tensor import Tensor
 
 Extent: TypeAlias = int | range
 
@@ -16,7 +17,7 @@ Extent: TypeAlias = int | range
 class Tiles:
     """What `tiles` gives: a `for` statement of a kernel goes over it."""
 
-    def __init__(self, extents: Sequence[Extent], begin: Index | int | None, end: Index | int | None):
+    def __init__(self, extents: Sequence[Extent], begin: Index | int | None, end: Index | Tensor | int | None):
         self.extents = extents
         self.begin = begin
         self.end = end
@@ -27,13 +28,14 @@ class Tiles:
         )
 
 
-def tiles(*extents: Extent, begin: Index | int | None = None, end: Index | int | None = None) -> Any:
+def tiles(*extents: Extent, begin: Index | int | None = None, end: Index | Tensor | int | None = None) -> Any:
     """The tiles of a domain of these extents, in a `for` statement of a kernel: `for m, n in tiles(M, N)`.
 
     The outermost loop is a launch, whose tiles are computed in parallel; loops inside run one tile after the other. A
     `range` in place of an extent is walked one by one: its index takes an axis away. `begin` and `end` bound the tiles
-    that a loop inside goes over, of one dimension: numbers, or positions of another loop (`m.end`). The last one may go
-    beyond `end`, though not beyond the extent.
+    that a loop inside goes over, of one dimension: numbers, or positions of another loop (`m.end`). `end` may be data,
+    an element of an array of integers (`lengths[b]`), of which what is less than 0 or more than the extent is cut off.
+    The last one may go beyond `end`, though not beyond the extent.
     """
     checked = [each if isinstance(each, range) else _extent(each) for each in extents]
     if not checked:

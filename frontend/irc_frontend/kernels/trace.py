@@ -111,7 +111,7 @@ class LoopNestTrace:
         name: str,
         extent: int | range,
         begin: Index | int | None,
-        end: Index | int | None,
+        end: Index | Tensor | int | None,
         carried: Sequence[Node],
     ) -> tuple[LoopTile | Index, list[Node]]:
         """Begins a loop inside, and gives its tile and what stands for the values that it carries."""
@@ -119,7 +119,7 @@ class LoopNestTrace:
         count = len(extent) if isinstance(extent, range) else extent
         inits = [self.emit(node) for node in carried]
         low = self._bound(0 if begin is None else begin)
-        high = self._bound(count if end is None else end)
+        high = self._loaded(end, count) if isinstance(end, Tensor) else self._bound(count if end is None else end)
         bounds = (low, high, self._constant(step))
         block = Block(arg_types=[IndexType(), *(value.type for value in inits)])
         block.args[0].name_hint = None if name == "_" else name
@@ -221,6 +221,18 @@ class LoopNestTrace:
         if bound.limit is not None:
             value = self._added(arith.MinSIOp(value, self._constant(bound.limit)))
         return value
+
+    def _loaded(self, bound: Tensor, most: int) -> SSAValue:
+        """An element of an array of integers as a bound, cut to what there is."""
+        access = self.ragged.load_of(bound.node)
+        if access is None or access.shape or access.gathers or not element_named(bound.element).is_integer:
+            raise fail(
+                f"a loop over tiles ends at an element of an array of integers, found {bound.node.type}",
+                "end=lengths[b], where b is the index of a range or a position",
+            )
+        given = [self._symbols[number][0] for number in access.given]
+        at = [index_code(each, given.__getitem__, self._constant, self._added) for each in access.map.results]
+        return self._added(tile.LoadIndexOp(self._view(access.array), at, most))
 
     def _scalar(self, expr: AffineExpr) -> SSAValue:
         return index_code(expr, lambda number: self._symbols[number][0], self._constant, self._added)
