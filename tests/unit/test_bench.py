@@ -129,8 +129,37 @@ def test_compare_prints_what_changed(record: Record, tmp_path: Path, capsys: pyt
     write_record(tmp_path / "old.json", record)
     write_record(tmp_path / "new.json", replace(record, rows=(replace(ROW, times=faster),)))
     assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(" scale"))
-    assert line.split() == ["scale", "2", "ms", "1", "ms", "2.00", "0.95", "of", "copy", "0.950", "1.900", "ok"]
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines() if line.startswith(" scale")]
+    own = ["scale", "2", "ms", "1", "ms", "2.00"]
+    assert lines == [
+        [*own, "0.95", "of", "copy", "0.950", "1.900", "2.000", "ok"],
+        [*own, "1.00", "of", "best", "2.000", "4.000", "2.000", "ok"],
+    ]
+    assert "2 ratios, 0 below 0.99: least 2.000, geometric mean 2.000" in out
+    assert "in the old record alone: broken" in out
+
+
+def test_compare_puts_the_ratio_that_got_worst_first(
+    record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By what both records have: a bar of the new one, that of a row's group, and the best of the peers of both."""
+    with_bars = replace(ROW, bars=("<= 0.60 of best",), times=TIMES)
+    of_group = replace(ROW, name="of a group", bars=(), times=TIMES)
+    other = replace(ROW, name="other", group="elsewhere", bars=(), times=TIMES)
+    write_record(tmp_path / "old.json", replace(record, rows=(replace(with_bars, bars=()), of_group, other)))
+    slower = {name: seconds for name, seconds in TIMES.items() if name != "compile"}
+    slower |= {"irc": tuple(2 * seconds for seconds in TIMES["irc"])}
+    faster = {**TIMES, "irc": tuple(seconds / 4 for seconds in TIMES["irc"])}
+    rows = (replace(other, times=faster), replace(of_group, times=faster), replace(with_bars, times=slower))
+    write_record(tmp_path / "new.json", replace(record, rows=rows))
+    assert main(["compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
+    out = capsys.readouterr().out
+    first, second, third = (line.split() for line in out.splitlines() if line.startswith((" scale", " of", " other")))
+    assert first[0] == "scale" and first[-5:] == ["best", "0.500", "1.000", "0.500", "miss"]
+    assert second[:3] == ["of", "a", "group"] and second[-5:] == ["copy", "0.950", "3.800", "4.000", "ok"]
+    assert third == ["other", "2", "ms", "500", "us", "4.00"]
+    assert "2 ratios, 1 below 0.99: least 0.500" in out
 
 
 def test_every_variant_has_a_color() -> None:

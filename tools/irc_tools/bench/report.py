@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from irc_tools.bench.bars import Bar
+from irc_tools.bench.bars import SLACK, Bar, parse_bar
 from irc_tools.bench.record import Record, RowRecord
-from irc_tools.bench.statistics import IRC, Spread
+from irc_tools.bench.statistics import IRC, Spread, reached, summarize
 from irc_tools.tables import duration, print_table
 
 WIDTH = 180
@@ -104,29 +105,65 @@ def _verdict(record: Record) -> str:
 
 
 def print_comparison(old: Record, new: Record) -> None:
-    """Both records' ratios for the rows that they share, by bar, and how irc's own time changed.
+    """Both records' ratios for the rows that they share, by bar, and what they changed by: above 1 where irc stands
+    better against the other than before, the least first; and how irc's own time changed.
 
     Ratios compare across runs; times drift with the chip and do not quite."""
+    changes = sorted(_changes(old, new), key=lambda change: (change.factor is None, change.factor or 0.0))
     print_table(
-        f"{old.machine.get('date', '?')} to {new.machine.get('date', '?')}",
-        ["row", "irc before", "irc after", "speed-up", "bar", "before", "after", ""],
-        list(_changes(old, new)),
+        f"{_when(old)} to {_when(new)}",
+        ["row", "irc before", "irc after", "speed-up", "bar", "before", "after", "change", ""],
+        [change.cells for change in changes],
+        width=WIDTH,
     )
+    factors = [change.factor for change in changes if change.factor is not None]
+    if factors:
+        below = sum(factor < 1 - SLACK for factor in factors)
+        mean = summarize("geomean", factors, of_time=False)
+        print(f"{len(factors)} ratios, {below} below {1 - SLACK}: least {factors[0]:.3f}, geometric mean {mean:.3f}")
+    names = [{row.name for row in record.rows} for record in (old, new)]
+    for which, alone in (("old", names[0] - names[1]), ("new", names[1] - names[0])):
+        if alone:
+            print(f"in the {which} record alone: {', '.join(sorted(alone))}")
 
 
-def _changes(old: Record, new: Record) -> Iterator[list[str]]:
+@dataclass(frozen=True)
+class _Change:
+    """A line of a comparison: its cells, and by what factor irc stands better, None where that is not known."""
+
+    cells: list[str]
+    factor: float | None
+
+
+def _when(record: Record) -> str:
+    return ", ".join(str(record.machine.get(key, "?")) for key in ("date", "gpu"))
+
+
+def _changes(old: Record, new: Record) -> Iterator[_Change]:
+    """By the new record's bars of rows and of their groups; `best` is that of the peers that both have."""
     before = {row.name: row for row in old.rows}
+    of_groups = {summary["group"]: summary["bar"] for summary in new.summaries}
     for row in new.rows:
         if (then := before.get(row.name)) is None:
             continue
-        ratios = {bar.text: found for bar, found in then.verdicts()}
-        first = _times_of(then, row)
-        for bar, found in row.verdicts():
-            was = ratios.get(bar.text)
-            yield [*first, bar.text, _median(was), _median(found), verdict(bar, found)]
-            first = ["", "", "", ""]
-        if not row.bars:
-            yield [*first, "", "", "", ""]
+        then_times, times = (
+            {name: each.times[name] for name in then.times if name in row.times} for each in (then, row)
+        )
+        own = _times_of(then, row)
+        bars = row.bars or tuple(of_groups[row.group] for _ in range(row.group in of_groups))
+        for bar in map(parse_bar, bars):
+            was, found = reached(bar, then_times), reached(bar, times)
+            factor = _factor(bar, was, found)
+            shown = "-" if factor is None else f"{factor:.3f}"
+            yield _Change([*own, bar.text, _median(was), _median(found), shown, verdict(bar, found)], factor)
+        if not bars:
+            yield _Change([*own, "", "", "", "", ""], None)
+
+
+def _factor(bar: Bar, was: Spread | None, found: Spread | None) -> float | None:
+    if was is None or found is None or bar.relation != "of":
+        return None
+    return was.median / found.median if bar.of_time else found.median / was.median
 
 
 def _times_of(then: RowRecord, now: RowRecord) -> list[str]:
