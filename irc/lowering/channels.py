@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
@@ -70,14 +70,38 @@ def is_read(channel: SSAValue) -> bool:
     )
 
 
+def _is_released_unread(channel: SSAValue) -> bool:
+    """Whether a stage may be released with no dot after the wait, as its dots are in a loop that may have no step. The
+    first warp could go on then to the next use of the stage before another one has looked for this one, which would
+    find its phase over and wait for the phase after the next."""
+    waits = [use.operation for use in channel.uses if isinstance(use.operation, tile.WaitOp)]
+    return any(
+        bool(dots) and not any(_runs_behind(wait, dot) for dot in dots)
+        for wait in waits
+        for dots in [[each for buffer in wait.buffers for each in readers_of(buffer)]]
+    )
+
+
+def _runs_behind(wait: tile.WaitOp, dot: Operation) -> bool:
+    """Whether the dot runs whenever the wait does: all that it is in beside the wait are loops that have steps."""
+    around = dot
+    while around.parent is not wait.parent:
+        parent = around.parent_op()
+        if not isinstance(parent, scf.ForOp) or not trips(parent):
+            return False
+        around = parent
+    return True
+
+
 def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> SSAValue:
     """A channel that so many threads drain and fill. A full barrier takes the TMA thread and, where threads write, all
     of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to.
-    Those of a warp group wait for its wgmmas together, but not for each other's reads. All warps of a consumer pass its
-    turn on."""
-    plan, read, written = channel_plan(op), is_read(op.channel), is_written(op.channel)
+    Those of a warp group wait for its wgmmas together, but not for each other's reads, nor where there are no wgmmas.
+    All warps of a consumer pass its turn on."""
+    plan, written = channel_plan(op), is_written(op.channel)
+    by_warp = is_read(op.channel) or _is_released_unread(op.channel)
     arrivals = (1 if is_copied(op.channel) else 0) + (producers if written else 0)
-    releases = consumers // (LANES if read else WARP_GROUP) * (sum(op.cluster_shape) - 1)
+    releases = consumers // (LANES if by_warp else WARP_GROUP) * (sum(op.cluster_shape) - 1)
     start = offset_of(op)
     channel = cuda.ChannelOp(
         code.e.index(code.group.thread),
@@ -86,7 +110,7 @@ def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> S
         empty=(start + plan.empty, releases),
         turn=(start + plan.turn, plan.turns, consumers // LANES) if plan.turns else None,
         written=written,
-        read=read,
+        by_warp=by_warp,
         cluster=op.cluster_shape,
         align=code.shared_align,
     )

@@ -128,10 +128,11 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A drawn program: its text, and the arrays that it takes."""
+    """A drawn program: its text, the arrays that it takes, and the fields of its config."""
 
     text: str
     arguments: list[Array]
+    config: str
 
 
 def draw_program(seed: int, *, values: bool = False) -> Program:
@@ -170,7 +171,8 @@ tile.store {out.name}, %out[%i, %c0] : {out.type}, !tile.view<{result}>
 }}
 }}"""
     rng = np.random.default_rng(seed)
-    return Program(text, [(rng.standard_normal(s) * SCALE).astype(ml_dtypes.bfloat16) for s in program.views.values()])
+    arguments = [(rng.standard_normal(s) * SCALE).astype(ml_dtypes.bfloat16) for s in program.views.values()]
+    return Program(text, arguments, config)
 
 
 def _loop(p: Drawn, total: int, columns: int | None = None) -> Tile:

@@ -45,8 +45,9 @@ class ChannelOp(EffectOp):
     `turns`, for the `passes` of those whose turn was before. `thread` is the thread's number in the block: the first
     one sets them up.
 
-    written: threads fill stages, besides TMA. read: threads drain stages, besides wgmma; then each warp releases them,
-    else each warp group. cluster: the blocks, along two dimensions, that fill each other's stages in rows and columns.
+    written: threads fill stages, besides TMA. by_warp: each warp releases stages by itself, as where threads read them,
+    or where nothing holds the warps of a group together between a wait and the release; else each warp group. cluster:
+    the blocks, along two dimensions, that fill each other's stages in rows and columns.
     """
 
     name = "cuda.channel"
@@ -60,7 +61,7 @@ class ChannelOp(EffectOp):
     turns = opt_prop_def(IntegerAttr)
     passes = opt_prop_def(IntegerAttr)
     written = opt_prop_def(UnitAttr)
-    read = opt_prop_def(UnitAttr)
+    by_warp = opt_prop_def(UnitAttr)
     cluster = opt_prop_def(DenseArrayBase)
     align = prop_def(IntegerAttr, default_value=number(16))
     result = result_def(ChannelType)
@@ -75,7 +76,7 @@ class ChannelOp(EffectOp):
         empty: tuple[int, int],
         turn: tuple[int, int, int] | None = None,
         written: bool = False,
-        read: bool = False,
+        by_warp: bool = False,
         cluster: tuple[int, int] = (1, 1),
         align: int = 16,
     ) -> None:
@@ -84,7 +85,7 @@ class ChannelOp(EffectOp):
         if turn is not None:
             counts |= {"turn": turn[0], "turns": turn[1], "passes": turn[2]}
         properties = {name: number(value) for name, value in (*counts.items(), ("align", align))}
-        flags = {"written": UnitAttr() if written else None, "read": UnitAttr() if read else None}
+        flags = {"written": UnitAttr() if written else None, "by_warp": UnitAttr() if by_warp else None}
         shape = {"cluster": None if cluster == (1, 1) else numbers(cluster)}
         super().__init__(operands=[thread], properties={**properties, **flags, **shape}, result_types=[ChannelType()])
 

@@ -182,13 +182,13 @@ def _wait(op: cuda.ChannelWaitOp, end: End, e: Emitter) -> SSAValue:
 
 
 def _release(op: cuda.ChannelReleaseOp, end: End, e: Emitter) -> None:
-    """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where threads read the stage
-    too, one of each warp. In a cluster, one thread for each block that may fill the stage."""
+    """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where lanes have to meet
+    first, one of each warp. In a cluster, one thread for each block that may fill the stage."""
     channel = end.channel
-    if channel.read is not None:
-        e.insert(cuda.WarpSyncOp("reads of a stage are over"))
+    if channel.by_warp is not None:
+        e.insert(cuda.WarpSyncOp("all lanes are done with a stage"))
     barrier = end.empty(e, e.read(end.released.stage))
-    lane, blocks = e.rem(op.thread, WARP_GROUP if channel.read is None else LANES), _neighbors(channel)
+    lane, blocks = e.rem(op.thread, WARP_GROUP if channel.by_warp is None else LANES), _neighbors(channel)
     with e.when(e.compare("ult", lane, blocks)):
         if blocks == 1:
             e.insert(cuda.BarrierArriveOp(barrier))

@@ -127,8 +127,8 @@ cuda.kernel @exchange() grid [1, 1, 1] block 128 {
 // CHECK: cuda.kernel @channel() grid [2, 1, 1] block 256 cluster [2, 1, 1] {
 cuda.kernel @channel() grid [2, 1, 1] block 256 cluster [2, 1, 1] {
   %t = cuda.thread_id
-  // CHECK: %c = cuda.channel %t {stages = 2 : i64, full = 1024 : i64, arrivals = 1 : i64, empty = 1040 : i64, releases = 4 : i64, turn = 1056 : i64, turns = 2 : i64, passes = 4 : i64, written, read, cluster = array<i64: 2, 1>, align = 1024 : i64}
-  %c = cuda.channel %t {stages = 2, full = 1024, arrivals = 1, empty = 1040, releases = 4, turn = 1056, turns = 2, passes = 4, written, read, cluster = array<i64: 2, 1>, align = 1024}
+  // CHECK: %c = cuda.channel %t {stages = 2 : i64, full = 1024 : i64, arrivals = 1 : i64, empty = 1040 : i64, releases = 4 : i64, turn = 1056 : i64, turns = 2 : i64, passes = 4 : i64, written, by_warp, cluster = array<i64: 2, 1>, align = 1024 : i64}
+  %c = cuda.channel %t {stages = 2, full = 1024, arrivals = 1, empty = 1040, releases = 4, turn = 1056, turns = 2, passes = 4, written, by_warp, cluster = array<i64: 2, 1>, align = 1024}
   // CHECK: %e = cuda.channel_end %c {fills}
   %e = cuda.channel_end %c {fills}
   // CHECK: %d = cuda.channel_end %c {first}

@@ -60,13 +60,13 @@ cuda.kernel @stages() grid [1, 1, 1] block 384 shared 1024 {
 // CHECK:         cuda.fence_proxy_async
 // CHECK:         cuda.shared {offset = 512 : i64}
 // CHECK:         cuda.barrier_arrive
-// CHECK:         cuda.warp_sync {reason = "reads of a stage are over"}
+// CHECK:         cuda.warp_sync {reason = "all lanes are done with a stage"}
 // CHECK:         %[[WARP:.*]] = arith.constant 31 : index
 // CHECK-NEXT:    arith.andi %t, %[[WARP]] : index
 // CHECK:         cuda.barrier_arrive
 cuda.kernel @threads() grid [1, 1, 1] block 256 shared 1024 {
   %t = cuda.thread_id
-  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 128, empty = 528, releases = 4, written, read}
+  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 128, empty = 528, releases = 4, written, by_warp}
   %fill = cuda.channel_end %c {fills}
   %s = cuda.channel_acquire %fill
   cuda.channel_commit %fill
