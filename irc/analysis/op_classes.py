@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineSymExpr
 
@@ -73,6 +73,12 @@ def is_product(op: Operation) -> bool:
 def is_contraction(op: Operation) -> bool:
     """Whether the op sums products of two operands' elements, over windows too: work for matrix instructions."""
     return pattern_of(op) in CONTRACTIONS
+
+
+def precision_of(op: Operation) -> str | None:
+    """How a contraction multiplies f32 operands, `f32 tf32 bf16`; None where nothing is asked for."""
+    value = op.properties.get("precision")
+    return value.data if isinstance(value, StringAttr) and value.data != "default" else None
 
 
 def is_grouped(op: Operation) -> bool:

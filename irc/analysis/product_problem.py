@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.block_sums import block_sum
@@ -24,6 +23,7 @@ from irc.analysis.op_classes import (
     is_reduction,
     is_scan,
     is_view,
+    precision_of,
     shape_of,
     size_of,
 )
@@ -178,7 +178,7 @@ def product_of(kernel: FusedOp) -> Product:
         returns=bool(returned),
         arrives=all(is_elementwise(o) and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
         row=row_extent(kernel),
-        precision=_precision(op),
+        precision=precision_of(op) or "default",
         is_grouped=is_grouped(op),
         has_rest=is_grouped(op) and _cut(iteration) == "k",
         block=0 if blocks is None else extents["k"],
@@ -226,15 +226,10 @@ def _made(op: Operation, operand: int) -> OperandWork | None:
     return OperandWork.of(op, operand)
 
 
-def _precision(op: Operation) -> str:
-    value = op.properties.get("precision")
-    return value.data if isinstance(value, StringAttr) else "default"
-
-
 def multiplied(op: Operation, operand: int) -> Element:
     """The element type in which an operand is multiplied."""
     element = element_of(op.operands[operand].type)
-    return element_named("bf16") if element.name == "f32" and _precision(op) == "bf16" else element
+    return element_named("bf16") if element.name == "f32" and precision_of(op) == "bf16" else element
 
 
 def stored_array(value: SSAValue) -> SSAValue | None:

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from irc.dialects import nd, tile
+from irc.analysis.op_classes import is_product
+from irc.dialects import tile
 from irc.ir.rewriting import Inserter
 from irc.tiling.nodes import signless
 from irc.tiling.placements import Placement, shape_of
@@ -24,7 +25,7 @@ class Shapes:
 
     def __init__(self, program: tile.ProgramOp, rank: int):
         self._rank = rank
-        self._multiplies = any(isinstance(op, nd.MatmulOp) for op in program.walk())
+        self._multiplies = any(map(is_product, program.walk()))
         self._steps = {step for op in program.walk() if isinstance(op, tile.ForTilesOp) for step in op.step_values}
 
     def extent(self, extent: int) -> int:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import StringAttr, bf16
+from xdsl.dialects.builtin import bf16
 from xdsl.ir import Block, Region, SSAValue
 
 from irc.analysis.block_sums import is_block_sum
+from irc.analysis.op_classes import precision_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
@@ -297,7 +298,7 @@ class _Loop:
         right = ReduceStage(program, block, [k_axis, column_axis], scalars)
         results: list[SSAValue] = []
         for dot, acc in zip(self.dots, block.args[1:], strict=True):
-            precision = _precision(dot)
+            precision = precision_of(dot.op)
             kernel = dot.rhs if contracted.taps is None else contracted.taps.inside(dot.rhs)
             sides = (kernel, dot.lhs) if self.transposed else (dot.lhs, kernel)
             lhs, rhs = (dot_operand(program, node, contracted.along[0], self.step, precision) for node in sides)
@@ -329,7 +330,7 @@ class _Loop:
 
 def _factors(program: ProgramTiling, dot: Dot, k: DomainDim) -> tuple[Node, Node]:
     """The operands of a product of which each step has one element along K."""
-    precision = _precision(dot)
+    precision = precision_of(dot.op)
     return dot_operand(program, dot.lhs, k, 1, precision), dot_operand(program, dot.rhs, k, 1, precision)
 
 
@@ -360,15 +361,7 @@ def _step(
 
 def dot_of(dot: Dot, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
     """A product of tiles as the node asks for."""
-    return tile.DotOp(lhs, rhs, acc, precision=_precision(dot), unsigned=is_unsigned(dot.lhs.source))
-
-
-def _precision(dot: Dot) -> str | None:
-    """How f32 operands are multiplied; None where nothing is asked for."""
-    value = dot.op.properties.get("precision")
-    if not isinstance(value, StringAttr) or value.data == "default":
-        return None
-    return value.data
+    return tile.DotOp(lhs, rhs, acc, precision=precision_of(dot.op), unsigned=is_unsigned(dot.lhs.source))
 
 
 def dot_operand(program: ProgramTiling, node: Node, k: DomainDim, step: int, precision: str | None) -> Node:

@@ -15,13 +15,14 @@ from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from irc.analysis.op_classes import is_cast, is_elementwise, is_move, is_reduction, monoid_of
+from irc.analysis.op_classes import is_cast, is_elementwise, is_move, is_product, is_reduction, monoid_of, precision_of
 from irc.dialects import nd, tile
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import declared_element, relax
 from irc.dialects.nd.reduce import MonoidOp, ScanOp
 from irc.ir.blocks import end_of
 from irc.ir.dtypes import element_of
+from irc.ir.iteration import iteration_of
 from irc.ir.neutral import neutral
 from irc.ir.rewriting import Inserter, location_of, remove_dead_code
 from irc.support.diagnostics import IrcError
@@ -183,10 +184,10 @@ class _Lowering:
                 return self._tile(op.x, tuple(axes[order.index(axis)] for axis in range(len(order))))
             case nd.ReshapeOp():
                 return self._reshape(op, axes, home, at)
-            case nd.MatmulOp() | MonoidOp():
+            case _ if is_product(op) or isinstance(op, MonoidOp):
                 if axes != home:
                     return self._moved(value, home, axes)
-                if isinstance(op, nd.MatmulOp):
+                if not isinstance(op, MonoidOp):
                     return self._dot(op, axes, None, at)
                 return self._scan(op, axes, at) if isinstance(op, ScanOp) else self._reduce(op, axes, at)
             case _ if self._dot_of(op, value) is not None:
@@ -327,14 +328,14 @@ class _Lowering:
             value = mapped(at, [value, places], type, select)
         return value
 
-    def _dot_of(self, op: Operation, value: SSAValue) -> tuple[nd.MatmulOp, SSAValue] | None:
+    def _dot_of(self, op: Operation, value: SSAValue) -> tuple[Operation, SSAValue] | None:
         """The product that an addition is made to, and to what; None where it is anything else."""
         if not isinstance(op, nd.AddOp):
             return None
         for product, other in ((op.operands[1], op.operands[0]), (op.operands[0], op.operands[1])):
             owner = product.owner
-            fits = isinstance(owner, nd.MatmulOp) and product.has_one_use() and owner.parent is op.parent
-            if isinstance(owner, nd.MatmulOp) and fits and product.type == value.type:
+            is_whole = product.has_one_use() and product.type == value.type
+            if isinstance(owner, Operation) and is_product(owner) and is_whole and owner.parent is op.parent:
                 return owner, other
         return None
 
@@ -343,22 +344,23 @@ class _Lowering:
         assert found is not None
         return self._dot(found[0], axes, found[1], at)
 
-    def _dot(self, op: nd.MatmulOp, axes: Placement, acc: SSAValue | None, at: Inserter) -> SSAValue:
-        if self._rank != 2 or rank_of(op.lhs) != 2 or rank_of(op.rhs) != 2 or len(ints(op.lhs_contract)) != 1:
+    def _dot(self, op: Operation, axes: Placement, acc: SSAValue | None, at: Inserter) -> SSAValue:
+        iteration = iteration_of(op)
+        left, right = (iteration.roles(read.map) for read in iteration.inputs)
+        if self._rank != 2 or set(left) != {"m", "k"} or set(right) != {"k", "n"} or len(left) + len(right) != 4:
             raise IrcError(
                 "a product of tiles is one of matrices, in a kernel whose tiles have two axes",
                 location_of(op),
                 "walk over the batches one by one: `for b, m, n in tiles(range(B), M, N)`",
             )
-        type = self._shapes.type(op.result, axes)
-        lhs = self._operand(op.lhs, (0, 1) if ints(op.lhs_contract) == (1,) else (1, 0), 1, op, at)
-        rhs = self._operand(op.rhs, (0, 1) if ints(op.rhs_contract) == (0,) else (1, 0), 0, op, at)
+        type = self._shapes.type(op.results[0], axes)
+        lhs = self._operand(op.operands[0], (left.index("m"), left.index("k")), 1, op, at)
+        rhs = self._operand(op.operands[1], (right.index("k"), right.index("n")), 0, op, at)
         if acc is not None:
             start = self._whole(acc, axes, op)
         else:
             start = self._splat(0, type, at)
-        precision = None if op.precision.data == "default" else op.precision.data
-        return at.value(tile.DotOp(lhs, rhs, start, precision=precision))
+        return at.value(tile.DotOp(lhs, rhs, start, precision=precision_of(op)))
 
     def _operand(self, value: SSAValue, axes: Placement, contracted: int, op: Operation, at: Inserter) -> SSAValue:
         """An operand; beyond the ends of the contracted axis it is 0, as what is loaded there is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 from pathlib import Path
@@ -22,6 +23,7 @@ from irc.dialects.nd.convolution import placed
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import (
+    CONTRACTIONS,
     Access,
     Iteration,
     IterationInterface,
@@ -435,7 +437,10 @@ def test_what_a_move_does_to_axes(op: nd.NdOp, permutation: tuple[int, ...] | No
     assert (permutation_of(op), is_broadcast(op)) == (permutation, repeats)
 
 
-@pytest.mark.parametrize("folder", ["fusion", "configs", "tiling", "scheduling", "passes/kernel", "passes/tile"])
+BELOW_ND = ["fusion", "configs", "tiling", "scheduling", "passes/kernel", "passes/tile"]
+
+
+@pytest.mark.parametrize("folder", BELOW_ND)
 def test_passes_below_nd_ask_how_ops_iterate(folder: str) -> None:
     """No source names an op but those whose scalars it computes: elementwise and made ones."""
     scalars = {Pattern.ELEMENTWISE, Pattern.MADE}
@@ -444,3 +449,15 @@ def test_passes_below_nd_ask_how_ops_iterate(folder: str) -> None:
     assert sources
     found = {(source.name, name) for source in sources for name in names if f'"{name}"' in source.read_text()}
     assert not found
+
+
+def test_passes_below_nd_know_no_class_of_a_contraction() -> None:
+    """But where it is built anew: for a layout of its operands, and where a loop of a program becomes a batch."""
+    classes = [op for op in nd.Nd.operations if issubclass(op, IterationInterface) and op.PATTERN in CONTRACTIONS]
+    assert nd.MatmulOp in classes
+    named = re.compile("|".join(rf"\b{op.__name__}\b|\b{re.escape(op.name)}\b" for op in classes))
+    sources = [source for folder in BELOW_ND for source in (Path(irc.__file__).parent / folder).glob("*.py")]
+    assert {source.name for source in sources if named.search(source.read_text())} == {
+        "arrange_convolutions.py",
+        "batched_ops.py",
+    }
