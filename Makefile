@@ -6,6 +6,7 @@
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
 #   make test-onnx     the node tests of the package onnx, all of them; docs/onnx-operators.md has the table
+#   make test-tiles    TILES (2000) drawn tile programs on the simulator, and the table of what they are: hours on two cores
 #   make test-lowest   tests without torch on the lowest versions of the dependencies
 #   make wheel-test    builds the wheel and tries it in an environment of its own
 #   make gpu-test      tests/gpu, where there is a GPU
@@ -19,6 +20,7 @@
 
 PYTHON ?= python3
 FUZZ ?= 20
+TILES ?= 2000
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.irc-installed
@@ -30,7 +32,7 @@ LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cac
 PYTESTS := tests/unit tests/numerics tests/operators
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-cutlass test-sweep test-all test-times sizes machine-code test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-tiles test-cutlass test-sweep test-all test-times sizes machine-code test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -70,6 +72,9 @@ test-opinfo: $(TESTING)
 
 test-onnx: $(TESTING)
 	cd tests/operators && ../../$(BIN)/python onnx_sweep.py --table ../../docs/onnx-operators.md
+
+test-tiles: $(TESTING)
+	PYTHONPATH=tests $(BIN)/python -m numerics.sweep_tiles --count $(TILES) --records $(BUILD)/tiles.jsonl
 
 gpu-test: $(TESTING)
 	$(BIN)/python -m pytest tests/gpu -q
