@@ -217,8 +217,7 @@ def _python(text: str) -> float:
 
 def _gpt2(cache: Path) -> float:
     """Seconds of recording and compiling the step with an empty cache: the lowering, and NVRTC on all cores."""
-    text = "from irc import compiler; from irc_tools.gpt2_step import step_module; "
-    return _process([sys.executable, "-c", f"{text}compiler.compile_artifact(step_module(), arch='sm_90a')"], cache)
+    return _process([sys.executable, "-m", "irc_tools.gpt2_step"], cache)
 
 
 def _process(command: list[str], cache: Path | None) -> float:

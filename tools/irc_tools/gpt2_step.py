@@ -1,5 +1,5 @@
-"""The training step of GPT-2 (124 million parameters), as a user of `irc_frontend` writes it: what compile times are
-measured on."""
+"""The training step of GPT-2 (124 million parameters), as a user of `irc_frontend` writes it, on which compile
+times are measured: `python -m irc_tools.gpt2_step` compiles it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import irc_frontend as ir
+from irc.driver.compiler import compile_artifact
 from irc_frontend import nn, optim
 from irc_frontend.build import build_module
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes
@@ -58,3 +59,7 @@ def step_module(batch: int = 16, positions: int = 1024, layers: int = LAYERS) ->
     updated = optimizer.update(params, gradients, memory)
     roots = [leaf.node for leaf in ir.tree_leaves((*updated, loss))]
     return build_module(sorted_nodes([*arguments, *roots]), roots, arguments)
+
+
+if __name__ == "__main__":
+    compile_artifact(step_module(), arch="sm_90a")
