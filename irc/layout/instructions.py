@@ -213,6 +213,14 @@ def matrices(fragment: Fragment, layout: SharedLayout, element_bytes: int) -> Ma
     return None if rows is None else Matrices(rows, 4, strides)
 
 
+def matrix_rows(shape: tuple[int, ...], along: int) -> Fragment:
+    """A tile of 16-bit elements as ldmatrix reads it, in rows of matrices that lie along a dimension: 8 lanes address a
+    matrix, and each of the others one that lies elsewhere alike."""
+    lanes = Mode(MATRIX, 1 - along, 1), Mode(LANES // MATRIX, REPLICATED, 0)
+    repeats = (Mode(shape[dim] // MATRIX, dim, MATRIX) for dim in (along, 1 - along))
+    return Fragment(shape, lanes, (Mode(MATRIX, along, 1), *(mode for mode in repeats if mode.size > 1)))
+
+
 def _byte_matrices(fragment: Fragment, layout: SharedLayout) -> Matrices | None:
     """Of bytes that are contiguous along the rows of a left operand: transposed as pairs, a matrix gives a thread two
     rows at two columns of K, the rows side by side in its register."""

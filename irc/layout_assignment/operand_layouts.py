@@ -20,7 +20,16 @@ from irc.ir.targets import Target
 from irc.layout.cute import Layout, compact_strides
 from irc.layout.exchange import exchange
 from irc.layout.fragment import Fragment
-from irc.layout.instructions import ATOMS, MMA_OPERANDS, Atom, atoms_of, mma_operand, warp_grid
+from irc.layout.instructions import (
+    ATOMS,
+    MATRIX,
+    MMA_OPERANDS,
+    Atom,
+    atoms_of,
+    matrix_rows,
+    mma_operand,
+    warp_grid,
+)
 from irc.layout.shared import IDENTITY, SMALLEST_SWIZZLE, SharedLayout, Swizzle, panels, plain
 from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import fills_of, root_of
@@ -190,7 +199,11 @@ def _exchange(dot: tile.DotOp, buffer: SSAValue, k_dim: int) -> SharedLayout:
         reader = acc.project([k_dim])
     if len(fills) != 1:
         return _copied_layout(buffer, copies) if copies else plain(shape, [reader.vector[0], 1 - reader.vector[0]])
-    return exchange(_writer(fills[0], acc.thread_count), reader, size).layout
+    writer = _writer(fills[0], acc.thread_count)
+    if dot.atom is not None and size == MATRIX_BYTES and not any(extent % MATRIX for extent in shape):
+        rows = (matrix_rows(shape, along) for along in (k_dim, 1 - k_dim))
+        return min((exchange(writer, each, size, MATRIX) for each in rows), key=lambda found: found.cycles).layout
+    return exchange(writer, reader, size).layout
 
 
 def _writer(fill: tile.CopyOp | tile.WriteOp, threads: int) -> Fragment:

@@ -18,6 +18,7 @@ from irc.driver.lowering import lower
 from irc.driver.program import load, parse
 from irc.interpreters.tile import interpreter
 from irc.ir import targets
+from irc.support.diagnostics import IrcError
 
 FORMS = [
     Attention(f'instruction = "{instruction}", warps = {warps}, stages = {stages}', *shape)
@@ -164,6 +165,51 @@ def test_turns_skip_the_stages_of_the_others(program: Attention) -> None:
     (result,) = interpreter.evaluate(lower(parse(program.text, "attention.mlir"), "tile", arch="sm_90a"), arguments)
     expected = program.expected(arguments)
     assert np.abs(result.astype(np.float64) - expected).max() < 1e-2 * np.abs(expected).max()
+
+
+EVERY = [
+    Attention(
+        f'instruction = "{instruction}", warps = {rows // 16}, stages = {stages}, schedule = "{schedule}"',
+        *(rows, keys, head, 3 * rows, 5 * keys),
+        tiles="" if schedule == "grid" else 'schedule "persistent" ',
+    )
+    for instruction, schedules in {
+        "fma": "grid persistent",
+        "mma": "grid persistent",
+        "wgmma": "grid persistent pingpong",
+    }.items()
+    for schedule in schedules.split()
+    for stages in (1, 2, 3, 4)
+    for rows, keys, head in (
+        (64, 64, 64),
+        (64, 128, 64),
+        (64, 80, 128),
+        (64, 80, 256),
+        (128, 112, 128),
+        (128, 176, 128),
+    )
+]
+"""A block that persists has two tiles, and a tile more steps than stages."""
+
+
+@long(48, of_all=6)
+@pytest.mark.usefixtures("few_sms")
+@pytest.mark.parametrize("program", EVERY, ids=_name)
+def test_every_instruction_number_of_stages_and_schedule(program: Attention, tmp_path: Path) -> None:
+    """Right and, on tensor cores, without bank conflicts; or refused where the stages do not fit into shared memory."""
+    (tmp_path / "attention.mlir").write_text(program.text)
+    arguments = program.arguments()
+    try:
+        executable = irc.compile(tmp_path / "attention.mlir", target="sim")
+    except IrcError as error:
+        assert "bytes of shared memory" in str(error) and error.location is not None
+        return
+    expected = program.expected(arguments)
+    assert (
+        np.abs(np.asarray(executable(*arguments)).astype(np.float64) - expected).max() < 1e-2 * np.abs(expected).max()
+    )
+    if "fma" not in program.config:
+        assert [kernel.conflicts for kernel in executable.statistics(*arguments)] == [0]
 
 
 PLAIN = Attention('instruction = "wgmma", stages = 2', 128, 128, 128, 16384, 16384)
