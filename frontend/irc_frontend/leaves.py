@@ -25,12 +25,13 @@ def to_numpy(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _torch_to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
-    """torch has no numpy form of bf16 and f8: their bytes are taken as they are."""
+    """torch has no numpy form of bf16 and f8: their bytes are taken as they are. What torch calls contiguous may have
+    any stride along an axis of one element."""
     dtype = np.dtype(str(tensor.dtype).removeprefix("torch."))
     torch = sys.modules["torch"]
     tensor = tensor.detach()
-    raw = tensor.contiguous().view(torch.uint8) if tensor.ndim else tensor.reshape(1).view(torch.uint8)
-    return raw.numpy().view(dtype).reshape(tuple(tensor.shape))
+    plain = tensor.contiguous().as_strided((tensor.numel(),), (1,))
+    return plain.view(torch.uint8).numpy().view(dtype).reshape(tuple(tensor.shape))
 
 
 def as_given(value: Any, arrays: Sequence[Any]) -> Any:

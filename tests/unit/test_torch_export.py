@@ -43,6 +43,25 @@ def test_a_model_gives_what_torch_gives() -> None:
         assert torch.equal(best, expected["best"])
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.randn(6, 5, 1, 1).to(memory_format=torch.channels_last),
+        torch.randn(5)[::5],
+        torch.randn(4, 6).T,
+        torch.tensor(2.0),
+        torch.zeros(0, 3),
+    ],
+    ids=["points with channels last", "one of five", "transposed", "a scalar", "empty"],
+)
+def test_bf16_is_read_however_it_lies(x: torch.Tensor) -> None:
+    """Axes of one element may have any stride, and torch calls the tensor contiguous."""
+    half = x.bfloat16()
+    found = ir.Tensor(half).numpy()
+    assert found.shape == tuple(x.shape)
+    assert torch.equal(torch.from_numpy(found.astype("float32")), half.float())
+
+
 @pytest.mark.parametrize("name", ["gpt2", "bert", "resnet18"])
 def test_a_model_of_a_library(name: str) -> None:
     torch.manual_seed(0)
