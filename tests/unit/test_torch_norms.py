@@ -71,3 +71,22 @@ def test_a_mean_far_from_zero_costs_the_variance_and_the_gradient_nothing() -> N
     found = gradients(torch.compile(norm, backend=backend), x.float().requires_grad_())
     for value, other in zip(found, expected, strict=True):
         assert (value.double() - other).abs().max() <= 1e-4 * other.abs().max()
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), [(torch.float64, 1e-14), (torch.float32, 2e-6), (torch.bfloat16, 8e-3)])
+@pytest.mark.parametrize("axis", [0, 2, None])
+def test_weights_with_lengths_are_those_of_float64(axis: int | None, dtype: torch.dtype, allowed: float) -> None:
+    """Along the first axis, the last, and all together, as `torch.nn.utils.parametrizations.weight_norm` asks for."""
+
+    def weight(v: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+        return torch._weight_norm(v, g, -1 if axis is None else axis)
+
+    torch.manual_seed(0)
+    shape = () if axis is None else [n if i == axis else 1 for i, n in enumerate((6, 5, 3))]
+    narrow = [torch.randn(each).to(dtype).requires_grad_() for each in ((6, 5, 3), shape)]
+    wide = [value.detach().double().requires_grad_() for value in narrow]
+    expected = gradients(weight, *wide)
+    assert not any(report.left for report in explain(weight, *narrow).graphs)
+    for value, other in zip(gradients(torch.compile(weight, backend=backend), *narrow), expected, strict=True):
+        assert value.dtype == dtype
+        assert (value.double() - other).abs().max() <= allowed * other.abs().max()

@@ -14,6 +14,7 @@ aten = torch.ops.aten
 
 KEPT = [
     aten._scaled_dot_product_flash_attention_for_cpu.default,  # one op of torch, where its parts are many
+    aten._weight_norm_interface.default,  # whose parts round lengths to bf16
     aten.embedding_dense_backward.default,
     aten.index_add.default,  # which counts no index from the end, as its parts do
     aten.native_group_norm_backward.default,  # which adds what may cancel: x, not its distance from the mean

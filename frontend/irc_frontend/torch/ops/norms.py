@@ -213,3 +213,23 @@ def _in_one_pass(x: Tensor, axes: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 def _moved(running: Tensor, found: Tensor, momentum: float) -> Tensor:
     return running.astype(found.element) * (1 - momentum) + found * momentum
+
+
+@rule(aten._weight_norm_interface.default)
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+    """v with the lengths g along the axis `dim`, [1, ..., n, ..., 1], and the lengths that it had."""
+    x = wide(v)
+    norm = ir.sqrt((x * x).sum(_all_but(dim, v), keepdims=True))
+    return x * (wide(g) / norm), norm
+
+
+@rule(aten._weight_norm_interface_backward.default)
+def _weight_norm_gradient(gradient: Tensor, v: Tensor, g: Tensor, norm: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Of v, what stands upright on it, and of g (Salimans and Kingma, "Weight normalization", 2016, equation 3)."""
+    dy, x, norm = wide(gradient), wide(v), wide(norm)
+    along = (dy * x).sum(_all_but(dim, v), keepdims=True) / norm
+    return (dy - x * (along / norm)) * (wide(g) / norm), along
+
+
+def _all_but(dim: int, x: Tensor) -> list[int]:
+    return [axis for axis in range(x.ndim) if axis != dim % x.ndim]
