@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 from torch_models import MODELS, first_tensor
 
 import irc_frontend as ir
@@ -41,6 +42,21 @@ def test_a_model_gives_what_torch_gives() -> None:
             classes, best = program(inputs[0], inputs[2])
         torch.testing.assert_close(classes, expected["classes"], rtol=1e-4, atol=1e-5)
         assert torch.equal(best, expected["best"])
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("how", [{"size": (3, 8)}, {"scale_factor": 1.5}], ids=["to a size", "by a factor"])
+def test_resampling_of_images(mode: str, how: dict[str, Any]) -> None:
+    """Ops of core ATen, which torch.compile takes apart and torch.export does not."""
+
+    class Resampled(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return functional.interpolate(x, mode=mode, **how)
+
+    x = torch.randn(2, 3, 6, 4)
+    program = from_exported(torch.export.export(Resampled(), (x,)))
+    with ir.target("interpret"):
+        torch.testing.assert_close(program(x), Resampled()(x))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ TAKEN_APART = [
     aten.linalg_vector_norm.default,
     aten.narrow_copy.default,
     aten.unbind_copy.int,
+    aten.upsample_bilinear2d.vec,
+    aten.upsample_nearest2d.vec,
     aten.view_copy.default,
 ]
 """Ops that torch keeps whole in core ATen, and whose parts irc has."""
