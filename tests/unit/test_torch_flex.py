@@ -161,17 +161,6 @@ def test_kernels(name: str) -> None:
     assert anchors == [["cascade"], ["reduce", "cascade", "cascade"]]
 
 
-# What stays with torch
-
-
-def check_left(reason: str, function: Function, *inputs: Tensor) -> None:
-    """With the reason; results are right."""
-    assert reason in {why for _, why in explain(function, *inputs).left}
-    torch._dynamo.reset()
-    with torch.no_grad():
-        torch.testing.assert_close(torch.compile(function, backend=backend)(*inputs), function(*inputs))
-
-
 READ: dict[str, tuple[Function, tuple[int, ...]]] = {
     "of a head": (lambda x, s, b, h, i, j: s * torch.tanh(x[h]) + x[h] * j, (HEADS,)),
     "of all": (lambda x, s, b, h, i, j: s + x[b, h, i, j], (BATCH, HEADS, ROWS, COLUMNS)),
@@ -215,11 +204,35 @@ def test_gradients_of_what_is_read(name: str, keys: int) -> None:
         torch.testing.assert_close(mine.double(), best, rtol=1e-4, atol=1e-4)
 
 
-def test_batches_that_broadcast_stay_with_torch() -> None:
-    q, k, v = (x.detach() for x in arrays())
-    blocks = mask_of(CASES["causal"][1])
-    function = lambda q, k, v: flex.flex_attention(q, k, v, block_mask=blocks)  # noqa: E731
-    check_left("flex_attention whose batches broadcast, or of several types", function, q, k[:1], v[:1])
+@pytest.mark.parametrize("keys", [HEADS, HEADS // 2])
+def test_keys_of_one_batch(keys: int) -> None:
+    """All batches share them; functions still tell batches and heads apart, and the mask is that of each."""
+    q, k, v = arrays(keys)
+    inputs = [q, *(x.detach()[:1].requires_grad_() for x in (k, v))]
+    table, lengths = torch.randn(BATCH, HEADS, requires_grad=True), torch.tensor([40, 9])
+    blocks = mask_of(lambda b, h, i, j: j < lengths[b])
+
+    def call(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Any:
+        score = lambda s, b, h, i, j: s + x[b, h] * (j - i)  # noqa: E731
+        return flex.flex_attention(q, k, v, score_mod=score, block_mask=blocks, enable_gqa=keys < HEADS)
+
+    graphs: list[Compiled] = []
+    with watching(lambda kind, graph: graphs.append(graph)):
+        compiled: Any = torch.compile(call, backend=backend, fullgraph=True)
+        found = compiled(*inputs, table)
+        weights = torch.randn(found.shape)
+        gradients = torch.autograd.grad((found * weights).sum(), (*inputs, table))
+    assert not [reason for graph in graphs for reason in graph.division.reasons.values() if "flex" in reason]
+    exact = [x.detach().double().requires_grad_() for x in (*inputs, table)]
+    whole = [exact[0], *(x.expand(BATCH, -1, -1, -1) for x in exact[1:3])]
+    best = lambda s, b, h, i, j: s + exact[-1][b, h] * (j - i)  # noqa: E731
+    result, _ = wanted(best, lambda b, h, i, j: j < lengths[b], whole)
+    torch.testing.assert_close(found.double(), result, rtol=1e-4, atol=1e-4)
+    for mine, right in zip(gradients, torch.autograd.grad((result * weights).sum(), exact), strict=True):
+        torch.testing.assert_close(mine.double(), right, rtol=1e-4, atol=1e-4)
+
+
+# What stays with torch
 
 
 def test_reads_of_rows_stay_with_torch() -> None:

@@ -23,7 +23,7 @@ from torch.fx import Node as FxNode
 import irc_frontend as ir
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.flex_scores import Scored
-from irc_frontend.torch.ops.scores import Dropout, apart, product, softmax_product
+from irc_frontend.torch.ops.scores import Dropout, product, softmax_product
 from irc_frontend.torch.rules import REASON, Composed, Left, deferred, value_of, wide
 
 FORWARD = torch.ops.higher_order.flex_attention
@@ -134,9 +134,8 @@ class FlexAttention(_Flex):
         scored = Scored.of(q, k, v, arrays, self._captured, self._score, self._mask, self._scale)
         scores = scored.seen
         y, sums = softmax_product(scored.factors, deferred(scores, q.element), Dropout(), not scored.is_all_seen)
-        rows = q.shape[:-1]
-        largest = scores.max(-1).reshape(*rows) * (1 / log(2))
-        return y.reshape(*rows, v.shape[-1]), sums.reshape(*rows) * (1 / log(2)), largest
+        y, sums, largest = map(scored.queries.together, (y, sums, scores.max(-1)))
+        return y, sums * (1 / log(2)), largest * (1 / log(2))
 
 
 class FlexAttentionGradients(_Flex):
@@ -181,15 +180,16 @@ class FlexAttentionGradients(_Flex):
         """As the gradients of attention are (`ops/attention.py`), with the derivative of the score function between
         those of the scores that it gives and of those that it takes."""
         scored, g, weights, slope = self._slope(*args)
-        q, k, factors = args[0], args[1], scored.factors
+        (q, k, v), factors = args[:3], scored.factors
         slope = scored.traced(self._joint, (scored.scores, *scored.places, slope, *scored.captured))[0]
         if not scored.is_all_seen:
             slope = ir.where(wide(weights) > 0, slope, 0.0)
         slope = deferred(slope, q.element)
         queries = range(factors.batches - factors.q.ndim, -1)
-        dq = product(slope, k, factors.batches, [-1], [-2]) * self._scale
+        dq = product(slope, factors.k, factors.batches, [-1], [-2]) * self._scale
         dk = product(slope, factors.q, factors.batches, queries, queries) * self._scale
-        return dq.reshape(*q.shape), dk, product(weights, g, factors.batches, queries, queries)
+        dv = product(weights, g, factors.batches, queries, queries)
+        return scored.queries.together(dq), dk.reshape(*k.shape), dv.reshape(*v.shape)
 
     def _slope(self, *args: Any) -> tuple[Scored, Tensor, Tensor, Tensor]:
         """The scores, the gradient of the result along them, the weights, and the gradient of what the score function
@@ -205,9 +205,9 @@ class FlexAttentionGradients(_Flex):
         sums = sums * log(2)
         if not scored.is_all_seen:
             sums = ir.where(sums == -inf, inf, sums)
-        g, total, sums = (apart(x, k) for x in (g, total, sums))
+        g, total, sums = map(scored.queries.apart, (g, total, sums))
         weights = ir.exp(deferred(scored.seen - ir.expand_dims(sums, -1), q.element))
-        slope = product(g, v, scored.factors.batches, [-1], [-1]) - ir.expand_dims(total, -1)
+        slope = product(g, scored.factors.v, scored.factors.batches, [-1], [-1]) - ir.expand_dims(total, -1)
         return scored, g, weights, wide(weights) * slope
 
 

@@ -41,11 +41,41 @@ ALSO = (
 """What a function may call beside ops that compute element by element."""
 
 
+@dataclass(frozen=True)
+class Queries:
+    """How what lies along queries[batch, heads, ...] lies beside keys that several of them share: heads, or batches
+    too, where the keys of all are one batch. Its axes are those of the keys, and then those that share them."""
+
+    batch: int
+    heads: int
+    key_heads: int
+    is_one_batch: bool
+
+    @staticmethod
+    def of(q: Tensor, k: Tensor) -> Queries:
+        return Queries(q.shape[0], q.shape[1], k.shape[1], q.shape[0] > k.shape[0] == 1)
+
+    def apart(self, x: Tensor) -> Tensor:
+        shared = () if self.heads == self.key_heads else (self.heads // self.key_heads,)
+        x = x.reshape(self.batch, self.key_heads, *shared, *x.shape[2:]) if shared else x
+        return x.swapaxes(0, 1) if self.is_one_batch else x
+
+    def together(self, x: Tensor) -> Tensor:
+        x = x.swapaxes(0, 1) if self.is_one_batch else x
+        inner = 2 if self.heads == self.key_heads else 3
+        return x.reshape(self.batch, self.heads, *x.shape[inner:])
+
+    def keys(self, k: Tensor) -> Tensor:
+        """Keys or values without the axis of the one batch."""
+        return k.reshape(*k.shape[1:]) if self.is_one_batch else k
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """The scores of a call. places: batch, head, query and key, each along its axis, or its axes where heads share
     keys; axes: these. added: which scores add to gradients of what was read, None for all."""
 
+    queries: Queries
     factors: Factors
     scores: Tensor
     captured: Sequence[Any]
@@ -65,18 +95,21 @@ class Scored:
         mask: GraphModule,
         scale: float,
     ) -> Scored:
-        if q.ndim != 4 or q.shape[0] != k.shape[0] or not q.node.is_float or len({q.element, k.element, v.element}) > 1:
+        is_known = q.ndim == 4 and k.shape[0] == v.shape[0] and k.shape[0] in (1, q.shape[0])
+        if not is_known or not q.node.is_float or len({q.element, k.element, v.element}) > 1:
             raise Left("flex_attention whose batches broadcast, or of several types")
         if 0 in (*q.shape, *k.shape, *v.shape):
             raise Left("attention of nothing")
-        factors = Factors.of(q, k, v)
+        queries = Queries.of(q, k)
+        factors = Factors(queries.apart(q), queries.keys(k), queries.keys(v))
         scores = wide(factors.scores(scale))
-        return Scored(factors, scores, arrays[:captured], arrays[captured:], score, mask)
+        return Scored(queries, factors, scores, arrays[:captured], arrays[captured:], score, mask)
 
     @cached_property
     def axes(self) -> Sequence[tuple[int, ...]]:
         rank = self.scores.ndim
-        return (0,), tuple(range(1, rank - 2)), (rank - 2,), (rank - 1,)
+        batch, heads = (1, 0) if self.queries.is_one_batch else (0, 1)
+        return (batch,), (heads, *range(2, rank - 2)), (rank - 2,), (rank - 1,)
 
     @cached_property
     def places(self) -> Sequence[Tensor]:
