@@ -378,18 +378,6 @@ def test_a_mode_without_a_meaning_is_an_error() -> None:
         compiled(nn.ReLU(), options={"graphs": 2})(torch.ones(2))
 
 
-def test_jagged_nested_tensors_stay_with_torch(seen: list[Compiled]) -> None:
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
-    run, twin = compiled(lambda x: model(x).sin() * 2), lambda x: model(x).sin() * 2
-    for lengths in ([3, 5], [3, 5], [2, 4, 1]):
-        x = torch.nested.nested_tensor([torch.randn(n, 4) for n in lengths], layout=torch.jagged)
-        results = [f(x).values() for f in (run, twin)]
-        torch.testing.assert_close(*results)
-        gradients = [torch.autograd.grad(y.square().sum(), [*model.parameters()]) for y in results]
-        torch.testing.assert_close(*gradients)
-    assert {reason for graph in seen for reason in graph.division.reasons.values()} == {"of a jagged nested tensor"}
-
-
 def test_changing_shapes_with_gradients() -> None:
     run = compiled(lambda x, w: torch.tanh(x @ w).sum(), dynamic=True)
     for rows in (2, 5, 7):

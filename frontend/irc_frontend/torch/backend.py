@@ -22,6 +22,7 @@ from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_class, compile_graph
+from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
 from irc_frontend.torch.preparation import traced
@@ -85,7 +86,7 @@ def backend(
 
 def _with_own_functions(module: GraphModule) -> GraphModule:
     """The graph of torch's functions with those of irc in their places."""
-    return with_own_resampling(with_own_varlen(with_own_heads(with_fast_attention(module))))
+    return with_own_resampling(with_own_varlen(with_own_heads(with_fast_attention(with_jagged_attention(module)))))
 
 
 def _compile(
@@ -108,9 +109,12 @@ def _compile(
 
 
 def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
-    values = [node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")]
-    if any(map(is_nested_int, values)):
-        return compile_graph(module, kind, is_turned=False, why_left="of a jagged nested tensor").run
+    places = module.graph.find_nodes(op="placeholder")
+    values = [node.meta.get("val") for node in places]
+    if any(is_nested_int(node.meta.get("val")) and is_read(node) for node in places):
+        return compile_graph(module, kind, is_turned=False, why_left="of lengths of a jagged tensor").run
+    if any(says_lengths(node) for node in places):
+        return without_lengths(module, lambda each: boxed(_Shapes(each, kind, max_shapes).run))
     if any(map(_is_symbolic, values)):
         return boxed(_Shapes(module, kind, max_shapes).run)
     compiled = compile_graph(module, kind, inputs, _visible(kind))

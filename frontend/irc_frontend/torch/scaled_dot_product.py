@@ -154,11 +154,7 @@ def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> 
     """`Left` where irc has no such attention of q, k and v. result: torch's, or an array of its type and device."""
     if not all(isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested for x in arrays):
         raise Left("attention of arrays that are not dense")
-    device, dtype = result.device.type, result.dtype
-    if device not in ("cpu", "cuda"):
-        raise Left(f"attention on a {device}")
-    if device == "cuda" and dtype not in (torch.bfloat16, torch.float16):
-        raise Left(f"attention of {str(dtype).removeprefix('torch.')}")
+    expect_known_type(result)
     q, k, v = (tuple(x.shape) for x in arrays)
     if any(isinstance(extent, SymInt) for extent in (*q, *k, *v)):
         raise Left("attention of shapes that are not known")
@@ -171,6 +167,15 @@ def expect_known(arrays: Sequence[Any], bias: Tensor | None, result: Tensor) -> 
         raise Left("attention whose batches broadcast")
     if bias is not None:
         _expect_known_mask(bias, len(q))
+
+
+def expect_known_type(result: Tensor) -> None:
+    """`Left` where irc has no attention with a result of this type and device."""
+    device, dtype = result.device.type, result.dtype
+    if device not in ("cpu", "cuda"):
+        raise Left(f"attention on a {device}")
+    if device == "cuda" and dtype not in (torch.bfloat16, torch.float16):
+        raise Left(f"attention of {str(dtype).removeprefix('torch.')}")
 
 
 def _expect_known_mask(mask: Tensor, rank: int) -> None:
