@@ -14,6 +14,7 @@ from irc.analysis.budgets import BLOCK_BYTES
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import KernelOp
+from irc.dialects.kernel import FusedOp
 from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
@@ -53,6 +54,19 @@ def test_machine_code(text: str) -> None:
             blocks * ((op.shared.value.data if op.shared else 0) + BLOCK_BYTES),
         )
         assert resources.registers * threads <= machine.registers and shared <= machine.shared_memory_per_sm, name
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_launches(name: str) -> None:
+    """One kernel forward, and one more where it walks over the keys in parts. Gradients have a sum over the rows, and a
+    kernel for the keys and one for the queries; of heads of 256 elements those of keys and of values are apart, since
+    results of a kernel are at most 256 columns wide together."""
+    module = lower(isolate(parse(SUITE[name], "attention.irc")), "kernel", arch="sm_90a")
+    kinds = sorted(op.kind.value for op in module.walk() if isinstance(op, FusedOp))
+    if name.startswith("gradients"):
+        assert kinds == ["cascade"] * (3 if "x256 " in name else 2) + ["reduce"]
+        return
+    assert kinds == ["cascade", "reduce"][: 2 if name.startswith("decode 1x") else 1]
 
 
 @slow
