@@ -3,10 +3,10 @@ torch.compile and eager.
 
 `python3 benchmarks/distributed.py OUT.json [--rows gpt2,resnet50,llama,llama-sequence] [--trace FILE]` starts a
 process for each GPU. Of a model trained by DDP it times the step of one GPU, the others idle, that of all, and that of
-all without collectives; what counts is how many times more samples a second all take. All variants of a row run by turns in the same processes, and
-what counts is the median of the ratios within a repetition. Numbers are compared first: irc's error, against the model
-in f32 without ranks, may be 1.5 times eager's. `--cpu` runs small sizes by gloo, without a GPU. After `--seconds` all
-processes end, and the record has the rows so far.
+all without collectives; what counts is how many times more samples a second all take. All variants of a row run by
+turns in the same processes, and what counts is the median of the ratios within a repetition. Numbers are compared
+first: irc's error, against the model in f32 without ranks, may be 1.5 times eager's. `--cpu` runs small sizes by gloo,
+without a GPU. After `--seconds` all processes end, and the record has the rows so far.
 """
 
 from __future__ import annotations
