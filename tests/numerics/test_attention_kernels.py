@@ -19,7 +19,7 @@ from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc.ir.targets import target_of
-from irc_tools.bench.suite import load_suite
+from irc_tools.bench.suite import Row, load_suite
 
 SUITE = {row.name: row.program for row in load_suite("attention").rows}
 
@@ -79,6 +79,20 @@ def test_no_conflicts(head: int, causal: bool) -> None:
     found = {kernel.name: kernel for kernel in statistics}
     assert set(found) == {"f_0", "f_1", "f_2", "f_3"}
     assert {name: kernel.conflicts for name, kernel in found.items()} == dict.fromkeys(found, 0)
+
+
+@long(6)
+@pytest.mark.parametrize("row", load_suite("attention").rows, ids=lambda row: row.name)
+def test_small_sizes(row: Row) -> None:
+    """On the simulator, for which a race or a use of a barrier that breaks its protocol is an error; no bank conflicts.
+    Heads are as wide as in the suite."""
+    dims = {**row.dims, **{name: extent for name, extent in row.small.items() if name != "D"}}
+    module = isolate(parse(row.program, "attention.irc", dims=dims))
+    with np.errstate(all="ignore"):
+        statistics = irc.compile(row.program, target="sim", arch="sm_90a", dims=dims).statistics(
+            *draw_arguments(module)
+        )
+    assert {kernel.name: kernel.conflicts for kernel in statistics if kernel.conflicts} == {}
 
 
 @long(2)
