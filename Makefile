@@ -5,6 +5,7 @@
 #   make test-times    seconds of CPU time of the tests of make test, by file and by test
 #   make fuzz          tests that draw programs and numbers, with others than make test's and FUZZ (20) times as many
 #   make test-opinfo   PyTorch's operators through torch.compile, with all samples; docs/torch-operators.md has the table
+#   make test-opinfo-windows  those of convolutions, pools, resampling, padding and norms, in f64 too; build/windows.json has the counts
 #   make test-onnx     the node tests of the package onnx, all of them; docs/onnx-operators.md has the table
 #   make test-tiles    TILES (2000) drawn tile programs on the simulator, and the table of what they are: hours on two cores
 #   make test-lowest   tests without torch on the lowest versions of the dependencies
@@ -32,7 +33,7 @@ LOWEST_TESTS := $(patsubst %,tests/unit/test_%.py,bench_suites commands cuda_cac
 PYTESTS := tests/unit tests/numerics tests/operators
 PIP := -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-onnx test-tiles test-cutlass test-sweep test-all test-times sizes machine-code test-lowest wheel-test clean
+.PHONY: demo test lint format unit lit fuzz docs bench bench-compile gpu-test test-opinfo test-opinfo-windows test-onnx test-tiles test-cutlass test-sweep test-all test-times sizes machine-code test-lowest wheel-test clean
 
 demo: $(RUNTIME)
 	$(BIN)/irc-compile examples/gating.irc -o $(BUILD)/gating
@@ -69,6 +70,9 @@ docs: $(RUNTIME)
 
 test-opinfo: $(TESTING)
 	$(BIN)/python tests/operators/sweep.py --records $(BUILD)/operators.jsonl --table docs/torch-operators.md --at-least 250
+
+test-opinfo-windows: $(TESTING)
+	$(BIN)/python tests/operators/sweep.py --windows --dtype f32 --dtype bf16 --dtype f64 --records $(BUILD)/windows.jsonl --json $(BUILD)/windows.json
 
 test-onnx: $(TESTING)
 	cd tests/operators && ../../$(BIN)/python onnx_sweep.py --table ../../docs/onnx-operators.md

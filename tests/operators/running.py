@@ -30,7 +30,9 @@ def eager(call: samples.Call, dtype: torch.dtype) -> tuple[Found, bool]:
 def finer(call: samples.Call, dtype: torch.dtype) -> Found | None:
     """The call in a wider type, its results as the narrow one has them; None where that is not another way to the same
     results."""
-    wide = samples.WIDER[dtype]
+    wide = samples.WIDER.get(dtype)
+    if wide is None:
+        return None
     found: Found = {}
     try:
         _run(lambda inputs: [_called(call, inputs[0])], [call.inputs(dtype, wide)], [found])

@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 import torch
+import windows
 from comparison import Tolerances
 from torch.testing._internal import common_methods_invocations as invocations
 from torch.testing._internal.common_device_type import tol, toleranceOverride
 from torch.utils._pytree import tree_leaves, tree_map
 
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
-"""The element types that are tested."""
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
+"""The element types that may be tested."""
+
+USUAL = ("f32", "bf16")
+"""Those that are tested where no others are asked for."""
 
 WIDER = {torch.float32: torch.float64, torch.bfloat16: torch.float32}
-"""What a result is computed in to have one that is more exact."""
+"""What a result is computed in to have one that is more exact. Nothing is wider than f64."""
 
 SEED = 1729
 
@@ -71,8 +75,9 @@ is called before instead."""
 
 
 def operators() -> list[Any]:
-    """The OpInfo of each operator, and of each of its variants, that has f32 or bf16 on the CPU."""
-    return [op for op in invocations.op_db if any(has(op, element) for element in DTYPES)]
+    """The OpInfo of each operator, and of each of its variants, that has f32 or bf16 on the CPU, and of those that
+    PyTorch's tests lack."""
+    return [op for op in [*invocations.op_db, *windows.operators()] if any(has(op, element) for element in USUAL)]
 
 
 def name_of(op: Any) -> str:
@@ -155,9 +160,13 @@ STORED = {("nn.functional.scaled_dot_product_attention", torch.bfloat16): Tolera
 several ops: sum(g * y) of results around 8, where the exact gradient is near 0."""
 
 
+USUAL_TOLERANCES = {torch.float64: (1e-7, 1e-7), torch.float32: (1e-5, 1.3e-6), torch.bfloat16: (1e-5, 1.6e-2)}
+"""PyTorch's, by element type: absolute and relative."""
+
+
 def tolerances(op: Any, dtype: torch.dtype) -> Tolerances:
     """PyTorch's for the element type, or the widest that its own tests of the operator have."""
-    atol, rtol = STORED.get((op.name, dtype), (1e-5, 1.3e-6) if dtype is torch.float32 else (1e-5, 1.6e-2))
+    atol, rtol = STORED.get((op.name, dtype), USUAL_TOLERANCES[dtype])
     for given in _overrides(op.decorators, dtype):
         atol, rtol = max(atol, given.atol), max(rtol, given.rtol)
     return Tolerances(atol, rtol)

@@ -26,11 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import samples
+import windows
 from checking import check
 from outcomes import Outcome
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from table import summary, table, wholly_compiled
+from table import rows, summary, table, wholly_compiled
+
+from irc_tools.machine import describe
 
 Task = tuple[int, str]
 """The number of an operator in `samples.operators()`, and an element type."""
@@ -54,9 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     tasks = [
         (number, element)
         for number, op in enumerate(operators)
-        for element in options.dtype or samples.DTYPES
+        for element in options.dtype or samples.USUAL
         if samples.has(op, element)
         and _is_wanted(samples.name_of(op), options.only)
+        and (not options.windows or _is_wanted(samples.name_of(op), windows.PATTERNS))
         and (samples.name_of(op), element) not in done
     ]
     tasks.sort(key=lambda task: samples.count(operators[task[0]], samples.DTYPES[task[1]], options.samples))
@@ -70,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             records.flush()
     if options.table:
         options.table.write_text(table(outcomes))
+    if options.json:
+        options.json.write_text(json.dumps({"machine": describe(), "operators": rows(outcomes)}, indent=1) + "\n")
     print(summary(outcomes))
     return _status(outcomes, options.at_least)
 
@@ -79,12 +85,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--backend", default="irc")
     parser.add_argument("--samples", type=int, help="the first samples of an operator alone")
     parser.add_argument("--only", action="append", help="operators whose name matches (a shell pattern)")
+    parser.add_argument("--windows", action="store_true", help="the operators of windows and norms alone")
     parser.add_argument("--dtype", action="append", choices=list(samples.DTYPES))
     parser.add_argument("--seconds", type=float, default=900, help="limit for one operator with one element type")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--records", type=Path, default=Path("build/operators.jsonl"))
     parser.add_argument("--resume", action="store_true", help="keep the records and do what they lack")
     parser.add_argument("--table", type=Path, help="where to write the table, in Markdown")
+    parser.add_argument("--json", type=Path, help="where to write a record: counts of each operator and element type")
     parser.add_argument("--at-least", type=int, default=0, help="operators that have to leave nothing to torch")
     return parser
 

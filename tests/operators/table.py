@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from outcomes import Outcome, Verdict
+from outcomes import FORWARD, GRADIENT, Outcome, Verdict
 
 HEAD = """<!-- Written by `make test-opinfo`. -->
 
@@ -64,6 +65,30 @@ def table(outcomes: Sequence[Outcome]) -> str:
             f"| {name} | {which} | {calls} | {forward} | {gradient} | {'; '.join(_escaped(text) for text in left)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Counts of calls, a row for each operator and element type: right with nothing left to torch, right with ops left,
+    wrong (with errors, and what torch.compile refuses whatever the backend; no more of each than are noted); and the ops
+    that were left."""
+    return [
+        {
+            "name": outcome.name,
+            "dtype": outcome.dtype,
+            "samples": _limit(outcome),
+            "calls": outcome.calls,
+            **{which: _counts(getattr(outcome, which)) for which in (FORWARD, GRADIENT)},
+            "left": sorted({*outcome.forward.left, *outcome.gradient.left}),
+            "seconds": outcome.seconds,
+        }
+        for found in by_name(outcomes).values()
+        for outcome in found
+    ]
+
+
+def _counts(verdict: Verdict) -> dict[str, int]:
+    wrong = len(verdict.wrong) + len(verdict.failed) + len(verdict.refused)
+    return {"right": verdict.compiled, "left": verdict.right - verdict.compiled, "wrong": wrong}
 
 
 def _samples(outcomes: Sequence[Outcome]) -> str:

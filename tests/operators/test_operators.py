@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
 from typing import Any
 
 import checking
 import pytest
 import samples
 import torch
+import windows
 from checking import check
 from drawing import long
 from outcomes import Outcome
-from table import table, wholly_compiled
+from table import rows, table, wholly_compiled
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
 
 COMPILED = """add clamp exp where remainder floor_divide nn.functional.gelu nn.functional.mse_loss sum var argmax cumsum
 mm baddbmm nn.functional.linear softmax nn.functional.layer_norm cat roll gather nn.functional.embedding tril
 nn.functional.nll_loss logsumexp nn.functional.conv2d nn.functional.conv_transpose1d nn.functional.avg_pool2d nn.functional.adaptive_max_pool2d searchsorted
-nn.functional.fractional_max_pool3d grid_sampler_2d masked_scatter""".split()
+nn.functional.fractional_max_pool3d nn.functional.lp_pool2d nn.functional.fold
+_weight_norm grid_sampler_2d grid_sampler_3d masked_scatter""".split()
 """Operators that leave nothing to torch."""
 
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}
 
 
 @long(4)
-@pytest.mark.parametrize("element", samples.DTYPES)
+@pytest.mark.parametrize("element", samples.USUAL)
 @pytest.mark.parametrize("name", COMPILED)
 def test_results_and_gradients_are_those_of_eager_torch(name: str, element: str) -> None:
     op = OPERATORS[name]
@@ -37,6 +40,16 @@ def test_results_and_gradients_are_those_of_eager_torch(name: str, element: str)
     assert outcome.forward.word == "irc"
     has_gradient = samples.differentiates(op, samples.DTYPES[element])
     assert outcome.gradient.word in (["irc", "views"] if has_gradient else [""])
+
+
+def test_results_in_f64_are_those_of_eager_torch() -> None:
+    """Within 1e-7: nothing is computed in a narrower type."""
+    outcome = check(OPERATORS["nn.functional.conv3d"], "f64", limit=2)
+    assert (outcome.forward.word, outcome.gradient.word) == ("irc", "irc")
+
+
+def test_every_pattern_of_windows_names_an_operator() -> None:
+    assert [each for each in windows.PATTERNS if not any(fnmatch(name, each) for name in OPERATORS)] == []
 
 
 @pytest.mark.parametrize("name", ["amax", "unsqueeze", "nn.functional.conv1d", "nn.functional.dropout"])
@@ -52,6 +65,9 @@ def test_what_torch_keeps_is_named() -> None:
     outcome = check(OPERATORS["linalg.eigh"], "f32", limit=1)
     assert outcome.forward.word == "torch"
     assert any("_linalg_eigh.default" in left for left in outcome.forward.left)
+    (row,) = rows([outcome])
+    assert row["forward"] == {"right": 0, "left": outcome.calls, "wrong": 0}
+    assert row["left"] == sorted({*outcome.forward.left, *outcome.gradient.left})
     assert wholly_compiled([outcome]) == []
 
 
@@ -78,11 +94,12 @@ def _altered(change: Callable[[torch.Tensor], torch.Tensor], backwards: Sequence
     return aot_autograd(fw_compiler=compiler(False), bw_compiler=compiler(True))
 
 
-@pytest.mark.parametrize("element", samples.DTYPES)
+@pytest.mark.parametrize("element", samples.USUAL)
 def test_a_wrong_result_is_noticed(element: str) -> None:
     outcome = check(OPERATORS["sin"], element, 1, _altered(lambda x: x * 1.05, [False]))
     assert outcome.forward.word == "wrong"
     assert "sin" in table([outcome])
+    assert rows([outcome])[0]["forward"] == {"right": 0, "left": 0, "wrong": outcome.calls}
 
 
 def test_a_wrong_gradient_is_noticed() -> None:
