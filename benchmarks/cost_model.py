@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from irc.analysis.product_problem import product_of
 from irc.configs.alone import parse_config
 from irc.configs.candidates import legal_config
 from irc.configs.features import Features, Featurizer
 from irc.configs.learned import FOLDER, RATIO, LearnedModel
-from irc.dialects.kernel import FusedOp
+from irc.dialects.kernel import Anchor, FusedOp
 from irc.driver.program import parse
 from irc.ir.targets import target
 from irc.support.diagnostics import IrcError
@@ -60,7 +61,8 @@ class Sample:
 
 
 def samples_of(rows: Sequence[Row]) -> list[Sample]:
-    """What was timed, of kernels that irc fuses and whose heuristic's config was timed, too."""
+    """What was timed, of kernels that irc fuses and whose heuristic's config was timed, too, but for products in groups
+    whose ends are data."""
     kernels: dict[Key, list[Row]] = {}
     for row in rows:
         if row["seconds"] is not None and row["outcome"] in ("timed", "stopped"):
@@ -71,7 +73,7 @@ def samples_of(rows: Sequence[Row]) -> list[Sample]:
 def _samples(key: Key, rows: Sequence[Row]) -> Iterator[Sample]:
     machine = target(key[2])
     kernel = next((op for op in parse(rows[0]["text"], "dataset.mlir").walk() if isinstance(op, FusedOp)), None)
-    if kernel is None or machine.exact_tiles:
+    if kernel is None or machine.exact_tiles or _is_grouped(kernel):
         return
     heuristic = legal_config(kernel, machine, None)
     seconds = {parse_config(row["config"]): row["seconds"] for row in rows}
@@ -85,6 +87,11 @@ def _samples(key: Key, rows: Sequence[Row]) -> Iterator[Sample]:
         except (IrcError, KeyError):  # of an earlier irc
             continue
         yield Sample(key, kernel.kind.value, features, row["estimate"], row["seconds"], seconds[heuristic])
+
+
+def _is_grouped(kernel: FusedOp) -> bool:
+    """Whether the ends of its groups are data: drawn as 0 (`irc/driver/measuring.py`), they leave it nothing to do."""
+    return kernel.kind is Anchor.MATMUL and product_of(kernel).is_grouped
 
 
 def trained(samples: Sequence[Sample], about: Mapping[str, Any]) -> LearnedModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,19 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
     assert [each["outcome"] for each in read_rows(path)] == [TIMED], "the last of equal ones"
     with pytest.raises(IrcError):
         append_rows(tmp_path / "nowhere" / "rows.jsonl", [])
+
+
+def test_files_may_be_compressed(tmp_path: Path) -> None:
+    row: dict[str, Any] = dict.fromkeys(FIELDS, "")
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
+    assert read_rows(path) == [row]
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(IrcError, match="rows.jsonl.gz: "):
+        read_rows(path)
+    path.write_text("no gzip")
+    with pytest.raises(IrcError, match="rows.jsonl.gz: "):
+        read_rows(path)
 
 
 def test_the_machine_is_named() -> None:

@@ -137,6 +137,19 @@ def test_configs_in_numbers(kind: str) -> None:
     assert featurizer.matrix([], names).shape == (0, len(names))
 
 
+@pytest.mark.parametrize("path", sorted(learned.FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_models_that_ship_read_features_that_there_are(path: Path) -> None:
+    model = learned_model(path.stem)
+    assert model is not None
+    assert set(model.names) <= set(space_of("map")._featurizer.features(space_of("map").seeds[0]))
+    assert set(model.shares) <= set(PROGRAMS)
+    for kind in model.shares:
+        space = space_of(kind)
+        configs = [*space.seeds, *space.neighbors(space.seeds[0])]
+        ranked = space.ranked(configs)
+        assert sorted(map(str, ranked)) == sorted(map(str, configs))
+
+
 def test_spaces_rank_by_the_model_of_their_chip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """For the kinds that it is for; others by the formula."""
     monkeypatch.setattr(learned, "FOLDER", tmp_path)

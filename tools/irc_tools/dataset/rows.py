@@ -18,8 +18,10 @@ Rows that `irc-tune dataset` built have more:
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -27,7 +29,7 @@ from typing import Any
 
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
-from irc.support.files import cannot_write, read_text, write_text
+from irc.support.files import cannot_write, read_bytes, read_text, write_text
 
 COMPILED = "compiled"
 """What became of a config that was not timed."""
@@ -44,15 +46,24 @@ def identity(row: Row) -> tuple[str, ...]:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file, in order. A last line that is cut off is left out, as of a process that was killed. IrcError
-    for other lines that are no rows."""
+    """The rows of a file, which may be compressed (`.gz`), in order. A last line that is cut off is left out, as of a
+    process that was killed. IrcError for other lines that are no rows."""
     found: dict[tuple[str, ...], Row] = {}
-    lines = read_text(path).split("\n")
+    lines = _text(path).split("\n")
     for number, line in enumerate(lines, 1):
         if not line or (row := _row(line, number == len(lines), f"{path}:{number}")) is None:
             continue
         found[identity(row)] = row
     return list(found.values())
+
+
+def _text(path: Path) -> str:
+    if path.suffix != ".gz":
+        return read_text(path)
+    try:
+        return gzip.decompress(read_bytes(path)).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise IrcError(f"{path}: {error}", hint="gzip makes such files of rows") from error
 
 
 def _row(line: str, is_last: bool, where: str) -> Row | None:
