@@ -79,7 +79,7 @@ def test_weights_with_lengths_are_those_of_float64(axis: int | None, dtype: torc
     """Along the first axis, the last, and all together, as `torch.nn.utils.parametrizations.weight_norm` asks for."""
 
     def weight(v: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
-        return torch._weight_norm(v, g, -1 if axis is None else axis)
+        return torch.ops.aten._weight_norm(v, g, -1 if axis is None else axis)
 
     torch.manual_seed(0)
     shape = () if axis is None else [n if i == axis else 1 for i, n in enumerate((6, 5, 3))]

@@ -12,6 +12,7 @@ import pytest
 from irc.configs.alone import parse_config
 from irc.driver import measuring
 from irc.driver.compiler import Options
+from irc.driver.lowering import lower
 from irc.driver.measuring import CompiledJob, CudaBench, CudaCompiler, Job
 from irc.driver.tuning import subject_of, tunable_kernels
 from irc.ir.targets import set_target, target
@@ -117,7 +118,7 @@ def compiled() -> dict[int, CompiledJob]:
     compiler = CudaCompiler()
     configs = {n: parse_config(f"tile = {{d = 1024}}, warps = {n}") for n in (1, 2, 4, 8, 16, 32)}
     made: dict[int, Any] = {n: compiler.compile(job(config)) for n, config in configs.items()}
-    assert all(isinstance(each.job, Job) and not each.of_f8 for each in made.values())
+    assert all(isinstance(each.job, Job) and not each.is_loose for each in made.values())
     return made
 
 
@@ -180,12 +181,29 @@ def test_pieces_lie_apart_from_the_first_element_to_the_last(size: int) -> None:
 def test_differences_of_rounding_are_none() -> None:
     assert measuring._pieces(0, whole=False) == []
     x = np.linspace(-1, 1, 100, dtype=np.float32)
-    assert measuring.difference(x + np.float32(3e-5), x, "f32", of_f8=False) == ""
-    assert "over 2e-05" in measuring.difference(x + np.float32(1e-3), x, "f32", of_f8=False)
-    assert measuring.difference(np.arange(3), np.arange(3), "i32", of_f8=False) == ""
+    assert measuring.difference(x + np.float32(3e-5), x, "f32", is_loose=False) == ""
+    assert "over 2e-05" in measuring.difference(x + np.float32(1e-3), x, "f32", is_loose=False)
+    assert measuring.difference(np.arange(3), np.arange(3), "i32", is_loose=False) == ""
     for special in (np.nan, np.inf):
         y = np.where(x == x[7], np.float32(special), x)
-        assert measuring.difference(y, y.copy(), "f32", of_f8=False) == ""
-        assert measuring.difference(y + np.float32(3e-5), y, "f32", of_f8=False) == ""
-        assert measuring.difference(x, y, "f32", of_f8=False) != "" != measuring.difference(y, x, "f32", of_f8=False)
-    assert measuring.difference(np.arange(3), np.zeros(3), "i32", of_f8=False) == "2 of 3 elements differ"
+        assert measuring.difference(y, y.copy(), "f32", is_loose=False) == ""
+        assert measuring.difference(y + np.float32(3e-5), y, "f32", is_loose=False) == ""
+        assert (
+            measuring.difference(x, y, "f32", is_loose=False) != "" != measuring.difference(y, x, "f32", is_loose=False)
+        )
+    assert measuring.difference(np.arange(3), np.zeros(3), "i32", is_loose=False) == "2 of 3 elements differ"
+
+
+def test_a_cascade_rounds_its_weights_by_the_maximum_that_its_tiles_have_seen() -> None:
+    text = "func f(q: bf16[64, 32], k: bf16[64, 32], v: bf16[64, 32]) -> f32[64, 32] {{ return {} }}"
+    loose = [
+        measuring.has_loose_sums(lower(parse(text.format(result), "f"), "kernel", arch="sm_90a"))
+        for result in (
+            "matmul(cast(softmax(matmul(q, transpose(k), dtype=f32)), bf16), v, dtype=f32)",
+            "matmul(relu(q), transpose(k), dtype=f32)[:, :32]",
+        )
+    ]
+    assert loose == [True, False]
+    x = np.linspace(-1, 1, 100, dtype=np.float32)
+    assert measuring.difference(x + np.float32(1e-3), x, "f32", is_loose=True) == ""
+    assert measuring.difference(x + np.float32(1e-2), x, "f32", is_loose=True) != ""
