@@ -222,7 +222,7 @@ def test_a_rank_that_dies_ends_all(tmp_path: Path) -> None:
     said, begin = tmp_path / "said", time.monotonic()
     with pytest.raises(Exception, match="process 1 terminated with exit code 3"):
         on_ranks(2, dying, str(said))
-    assert time.monotonic() - begin < 25
+    assert time.monotonic() - begin < 60
     assert not said.exists() or "onnection" in said.read_text()
 
 
