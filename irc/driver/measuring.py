@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.driver.compiler import Options, compile_module, compile_module_artifact
+from irc.driver.drawn_arguments import drawn_arguments
 from irc.driver.program import new_context
 from irc.ir.parser import parse_ir
-from irc.runtime.artifact import ArraySpec, Artifact
+from irc.runtime.artifact import Artifact
 from irc.runtime.compare import TOLERANCES, Array, compare, multiplies_f8
 from irc.runtime.driver import DriverError, device
 from irc.runtime.executor import Executor
@@ -27,12 +28,6 @@ from irc.tuning.bench import CRASHED, MEMORY, WRONG, Fault, Measured
 
 if TYPE_CHECKING:
     from irc.runtime.executable import Executable
-
-DRAWN = 1 << 20
-"""Elements of an argument that are drawn; a larger one repeats them."""
-
-SEED = 20
-"""Of arguments."""
 
 BLOCK_SECONDS = 2e-3
 """Of calls between two events."""
@@ -74,17 +69,6 @@ class CompiledJob:
     job: Job
     artifact: bytes
     is_loose: bool
-
-
-def drawn(spec: ArraySpec, number: int) -> Array:
-    """Values of an argument, flat, up to `DRAWN` of them: normal floats, small integers of 8 bits. Wider ones may be
-    indices, and are 0: there is always one."""
-    random, count = np.random.default_rng((SEED, number)), min(spec.size, DRAWN)
-    if spec.element in TOLERANCES:
-        return random.standard_normal(count, np.float32).astype(spec.dtype)
-    if spec.dtype.itemsize > 1:
-        return np.zeros(count, spec.dtype)
-    return random.integers(0, 2, count).astype(spec.dtype)
 
 
 def has_loose_sums(module: ModuleOp) -> bool:
@@ -137,8 +121,9 @@ class CpuBench:
 
     def refer(self, compiled: CompiledJob) -> Measured:
         executable = self._executable(compiled)
-        specs = enumerate(executable.arguments)
-        self._arguments = [np.resize(drawn(spec, number), spec.shape) for number, spec in specs]
+        specs = executable.arguments
+        drawn = drawn_arguments(parse_ir(new_context(), compiled.job.text), specs)
+        self._arguments = [np.resize(values, spec.shape) for values, spec in zip(drawn, specs, strict=True)]
         self._references = self._run(executable)
         return Measured(self._timed(executable, float("inf")))
 
@@ -201,13 +186,14 @@ class CudaBench:
 
     def refer(self, compiled: CompiledJob) -> Measured:
         with _driver_faults():
-            self._place(Artifact.from_bytes(compiled.artifact))
+            module = parse_ir(new_context(), compiled.job.text)
+            self._place(Artifact.from_bytes(compiled.artifact), module)
             variant = self._variant(compiled)
             self._run(variant)
             self._references = [self._host(number) for number in range(len(self._results))]
             return Measured(self._seconds(variant))
 
-    def _place(self, artifact: Artifact) -> None:
+    def _place(self, artifact: Artifact, module: ModuleOp) -> None:
         """Makes sets of arrays and draws arguments."""
         bench, device_ = self._bench, self._bench.device
         self._owners: list[Any] = []
@@ -216,9 +202,10 @@ class CudaBench:
         made = [[arrays.make(spec) for spec in specs] for _ in range(bench.sets(sum(spec.nbytes for spec in specs)))]
         self._owners = [owner for each in made for _, owner in each]
         self._addresses = [[address for address, _ in each] for each in made]
-        for number, spec in enumerate(artifact.arguments):
+        drawn = drawn_arguments(module, artifact.arguments)
+        for number, (spec, values) in enumerate(zip(artifact.arguments, drawn, strict=True)):
             first = self._addresses[0][number]
-            bench.fill(first, spec.nbytes, drawn(spec, number))
+            bench.fill(first, spec.nbytes, values)
             for other in self._addresses[1:]:
                 device_.copy(other[number], first, spec.nbytes, bench.stream)
         device_.synchronize(bench.stream)

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from irc.configs.alone import parse_config
 from irc.driver import measuring
 from irc.driver.compiler import Options
+from irc.driver.drawn_arguments import drawn_arguments
 from irc.driver.lowering import lower
 from irc.driver.measuring import CompiledJob, CudaBench, CudaCompiler, Job
+from irc.driver.program import signature
 from irc.driver.tuning import subject_of, tunable_kernels
 from irc.ir.targets import set_target, target
 from irc.language import parse
-from irc.runtime.artifact import ArraySpec, Artifact
+from irc.runtime.artifact import Artifact
 from irc.runtime.driver import DriverError
 from irc.tuning.bench import CRASHED, MEMORY, WRONG, Fault
 
@@ -156,15 +159,32 @@ def test_an_error_of_the_driver_ends_the_process(bench: CudaBench, compiled: dic
     assert (caught.value.outcome, caught.value.is_fatal) == (MEMORY, False)
 
 
-def test_arguments_are_drawn_by_their_type() -> None:
-    def values(element: str, *shape: int) -> Any:
-        return measuring.drawn(ArraySpec("x", shape, element), 0)
+def drawn(text: str) -> list[Any]:
+    """Values of the arguments of a program's kernels."""
+    module = lower(parse(text, "f"), "kernel", arch="sm_90a")
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    return drawn_arguments(module, signature(function)[0])
 
-    assert set(values("i32", 100)) == {0}, "an index that there is"
-    assert set(values("i8", 100)) == set(values("bool", 100)) == {0, 1}
-    assert abs(values("bf16", 10000).astype(np.float32).std() - 1) < 0.1
-    assert values("f32", 1 << 12, 1 << 12).shape == (1 << 20,), "repeated by whoever fills an array"
-    assert values("f64", 0).shape == (0,)
+
+def test_arguments_are_drawn_by_their_type() -> None:
+    text = "func f(i: i32[100], k: i8[100], b: bool[100], x: bf16[10000], y: f32[4096, 4096], z: f64[0]) -> {} {{ {} }}"
+    shapes = "(i32[100], i8[100], bool[100], bf16[10000], f32[4096, 4096], f64[0])"
+    i, k, b, x, y, z = drawn(text.format(shapes, "return -i, -k, ~b, -x, -y, -z"))
+    assert set(i) == {0}, "an index that there is"
+    assert set(k) == set(b) == {0, 1}
+    assert abs(x.astype(np.float32).std() - 1) < 0.1
+    assert y.shape == (1 << 20,), "repeated by whoever fills an array"
+    assert z.shape == (0,)
+
+
+def test_integers_are_what_they_say_of_other_arguments() -> None:
+    grouped = "func f(x: bf16[1024, 64], w: bf16[4, 64, 64], ends: i32[4]) -> bf16[1024, 64] {{ return {} }}"
+    assert list(drawn(grouped.format("grouped_matmul(x, w, ends)"))[2]) == [256, 512, 768, 1024]
+    summed = "func f(x: f32[8, 300], n: i64[8]) -> f32[8] {{ return sum(where({}, x, 0), axis=1) }}"
+    positions = "iota([8, 300], i64, axis=1)"
+    for seen in (f"{positions} < n[:, None]", f"cast(n, i64)[:, None] > {positions}"):
+        assert set(drawn(summed.format(seen))[1]) == {300}
+    assert set(drawn(summed.format(f"{positions} >= n[:, None]"))[1]) == {0}
 
 
 @pytest.mark.parametrize("size", [1, measuring.SAMPLE, measuring.SAMPLE + 1, 3 * measuring.SAMPLE + 17])
