@@ -90,7 +90,7 @@ def _samples(key: Key, rows: Sequence[Row]) -> Iterator[Sample]:
 
 
 def _is_grouped(kernel: FusedOp) -> bool:
-    """Whether the ends of its groups are data: drawn as 0 (`irc/driver/measuring.py`), they leave it nothing to do."""
+    """Whether the ends of its groups are data: those of rows before 2026-11-28 were 0, which left nothing to do."""
     return kernel.kind is Anchor.MATMUL and product_of(kernel).is_grouped
 
 
