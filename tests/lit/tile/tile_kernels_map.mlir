@@ -134,3 +134,15 @@ func.func @checked(%x: tensor<50x64xf32>, %j: tensor<31xi32>) -> tensor<31x64xf3
   }
   func.return %r : tensor<31x64xf32>
 }
+
+// A dimension of which one element fits, 3, takes no place in a tile: the next one out fills it.
+// CHECK-LABEL: tile.program @joined_0
+// CHECK:         tile.for_tiles {{.*}} extents [16, 1024, 3, 12, 64] steps [1, 32, 1, 4, 64] {
+func.func @joined(%q: tensor<1x16x12x1024x64xbf16>, %k: tensor<2x16x12x1024x64xbf16>) -> tensor<16x1024x3x12x64xbf16> {
+  %r = kernel.fused @joined_0 permute config<tile = {result = 64, operand = 128}> (%a = %q : tensor<1x16x12x1024x64xbf16>, %b = %k : tensor<2x16x12x1024x64xbf16>) -> tensor<16x1024x3x12x64xbf16> {
+    %j = nd.concat %a, %b {axis = 0} : (tensor<1x16x12x1024x64xbf16>, tensor<2x16x12x1024x64xbf16>) -> tensor<3x16x12x1024x64xbf16>
+    %p = nd.permute %j {permutation = [1, 3, 0, 2, 4]} : tensor<3x16x12x1024x64xbf16> -> tensor<16x1024x3x12x64xbf16>
+    kernel.yield %p : tensor<16x1024x3x12x64xbf16>
+  }
+  func.return %r : tensor<16x1024x3x12x64xbf16>
+}
