@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from drawing import slow
 
 from irc.support.diagnostics import IrcError
 
@@ -78,3 +85,24 @@ def test_no_gpu_is_one_line(load: Any, monkeypatch: pytest.MonkeyPatch, capsys: 
     with pytest.raises(SystemExit):
         load("train_resnet").main(["--target", "cuda"])
     assert capsys.readouterr().err.splitlines()[-1].endswith("without --target it runs on the CPU")
+
+
+@slow
+@pytest.mark.parametrize("mesh", [{"data": 2}, {"model": 2}, {"data": 2, "model": 2}])
+def test_the_gpt_learns_alike_on_several_ranks(mesh: dict[str, int]) -> None:
+    """Processes that exchange by gloo: the step is one function, and its loss that of one process."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("torch")
+    options = [f"--{axis}={size}" for axis, size in mesh.items()]
+    assert _loss(prod(mesh.values()), *options) == pytest.approx(_loss(1), abs=2e-3)
+
+
+@cache
+def _loss(ranks: int, *options: str) -> float:
+    command = [sys.executable, "-m", "irc_tools.launch", "-n", str(ranks), str(EXAMPLES / "train_gpt_sharded.py")]
+    found = subprocess.run(
+        [*command, "--steps", "3", *options], env={**os.environ, "IRC_TARGET": "cpu"}, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    (loss,) = re.findall(r": ([\d.]+) nats a character", found.stdout)
+    return float(loss)
