@@ -71,7 +71,7 @@ def judge(case: Any, target: str) -> Judged:
 def _kind(message: str) -> str:
     if "no element type" in message:
         return "type"
-    return "shape" if "depends on an input of the model" in message or "not an array" in message else "refused"
+    return "shape" if "depends on an input of the program" in message or "not an array" in message else "refused"
 
 
 def _verdict(case: Any, target: str) -> str:

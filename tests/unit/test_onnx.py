@@ -86,6 +86,25 @@ def test_a_known_condition_chooses_a_branch() -> None:
         np.testing.assert_array_equal(program(np.asarray([-1, 2, -3], np.float32)), [1, 2, 3])
 
 
+def test_a_condition_that_is_an_input_chooses_elements() -> None:
+    def branch(op: str) -> onnx.GraphProto:
+        result = helper.make_tensor_value_info("r", F32, None)
+        return helper.make_graph([helper.make_node(op, ["x"], ["r"])], op, [], [result])
+
+    nodes = [
+        helper.make_node("Greater", ["c", "zero"], ["p"]),
+        helper.make_node("If", ["p"], ["y"], then_branch=branch("Neg"), else_branch=branch("Abs")),
+    ]
+    program = load(model(nodes, {"c": [1], "x": [3]}, {"zero": np.asarray(0, np.float32)}))
+    x = np.asarray([-1, 2, -3], np.float32)
+    for c, expected in ((1, -x), (-1, np.abs(x))):
+        with ir.target("interpret"):
+            np.testing.assert_array_equal(program(np.asarray([c], np.float32), x), expected)
+    nodes[1] = helper.make_node("If", ["p"], ["y"], then_branch=branch("Neg"), else_branch=branch("NonZero"))
+    with pytest.raises(IrcError, match="If y: "):
+        load(model(nodes, {"c": [1], "x": [3]}, {"zero": np.asarray(0, np.float32)}))
+
+
 def test_functions_of_a_model_are_opened() -> None:
     nodes = [
         helper.make_node("LeakyRelu", ["a"], ["b"]),
@@ -160,8 +179,8 @@ def test_loops_that_are_refused() -> None:
     bad = _graph([helper.make_node("Frobnicate", ["v"], ["w"], name="inner")], ["i", "c", "v"], ["c", "w"])
     empty = _graph([helper.make_node("Identity", ["v"], ["w"])], ["i", "c", "v"], ["c", "v", "w"])
     cases = {
-        "Loop y: the condition of the next step depends on an input of the model": (["ten", "", "x"], free),
-        "Loop y: the number of steps depends on an input of the model": (["x", "", "x"], free),
+        "Loop y: the condition of the next step depends on an input of the program": (["ten", "", "x"], free),
+        "Loop y: the number of steps depends on an input of the program": (["x", "", "x"], free),
         "Loop y: Frobnicate inner: irc has no such operator": (["ten", "", "x"], bad),
         "Loop y: it has no step, and what its steps give has no shape": (["zero", "", "x"], empty),
         "Loop y: more than 1024 steps are not supported": (["", "", "x"], _graph([], ["i", "c", "v"], ["c", "v"])),

@@ -1,5 +1,5 @@
-"""Operators with graphs of their own: the branch of an If that is known, and loops whose numbers of steps are known,
-which are recorded step by step."""
+"""Operators with graphs of their own: branches, and loops whose numbers of steps are known, which are recorded step by
+step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from onnx import GraphProto
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
-from irc_frontend.onnx.rules import in_range, known
+from irc_frontend.onnx.rules import in_range
 from irc_frontend.tensor import Tensor
-
-MAX_STEPS = 1024
-"""Of a loop: each is recorded."""
+from irc_frontend.unrolling import branch, check_steps, known, steps
 
 Values: TypeAlias = Sequence[Tensor | None]
 
@@ -24,10 +22,9 @@ Body: TypeAlias = Callable[[GraphProto, Mapping[str, Tensor | None]], list[Tenso
 
 
 def record_if(inputs: Values, attributes: Mapping[str, Any], body: Body) -> list[Tensor]:
-    """The branch of a condition that is known."""
+    """The branch of a condition that is known; of another one both, of which elements are chosen."""
     assert inputs[0] is not None
-    chosen = "then_branch" if known(inputs[0], "the condition").item() else "else_branch"
-    return body(attributes[chosen], {})
+    return branch(inputs[0], *(lambda side=side: body(attributes[side], {}) for side in ("then_branch", "else_branch")))
 
 
 def record_loop(inputs: Values, attributes: Mapping[str, Any], body: Body) -> list[Tensor]:
@@ -40,9 +37,12 @@ def record_loop(inputs: Values, attributes: Mapping[str, Any], body: Body) -> li
     limit = None if most is None else known(most, "the number of steps").item()
     goes_on = True if condition is None else bool(known(condition, "the condition").item())
     rows: list[list[Tensor]] = []
-    while goes_on and (limit is None or len(rows) < limit):
-        _check(len(rows) + 1)
-        now: list[Tensor | None] = [Tensor(np.asarray(len(rows), np.int64)), Tensor(np.asarray(goes_on))]
+
+    def is_next() -> bool:
+        return goes_on and (limit is None or len(rows) < limit)
+
+    for step in steps(is_next):
+        now: list[Tensor | None] = [Tensor(np.asarray(step, np.int64)), Tensor(np.asarray(goes_on))]
         results = body(graph, dict(zip([each.name for each in graph.input], [*now, *carried], strict=True)))
         goes_on = bool(known(results[0], "the condition of the next step").item())
         rows.append(results[1 + len(carried) :])
@@ -63,13 +63,13 @@ def record_scan(inputs: Values, attributes: Mapping[str, Any], body: Body) -> li
     lengths = {x.shape[axis] for x, axis in zip(read, axes, strict=True)}
     if len(lengths) != 1:
         raise IrcError(f"its arrays have {', '.join(map(str, sorted(lengths)))} steps")
-    steps = lengths.pop()
-    _check(steps)
+    length = lengths.pop()
+    check_steps(length)
     backward = _of(attributes, "scan_input_directions", count)
     rows: list[list[Tensor]] = []
-    for step in range(steps):
+    for step in range(length):
         elements = [
-            ir.take(x, steps - 1 - step if is_backward else step, axis)
+            ir.take(x, length - 1 - step if is_backward else step, axis)
             for x, axis, is_backward in zip(read, axes, backward, strict=True)
         ]
         results = body(graph, dict(zip([each.name for each in graph.input], [*states, *elements], strict=True)))
@@ -99,11 +99,6 @@ def _of(attributes: Mapping[str, Any], name: str, count: int) -> Sequence[int]:
     if len(found) != count:
         raise IrcError(f"{name} has {len(found)} numbers, expected {count}")
     return found
-
-
-def _check(steps: int) -> None:
-    if steps > MAX_STEPS:
-        raise IrcError(f"more than {MAX_STEPS} steps are not supported", hint="each step is recorded by itself")
 
 
 CONTROL = {"If": record_if, "Loop": record_loop, "Scan": record_scan}

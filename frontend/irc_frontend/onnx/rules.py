@@ -16,8 +16,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import numpy as np
 
 from irc.support.diagnostics import IrcError
-from irc_frontend.evaluation import target
 from irc_frontend.tensor import Tensor
+from irc_frontend.unrolling import known
 
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
 
@@ -61,14 +61,6 @@ def rule(*names: str) -> Callable[[RuleT], RuleT]:
         return function
 
     return register
-
-
-def known(x: Tensor, what: str) -> Array:
-    """The value of an operand that decides a shape; IrcError where it depends on an input of the model."""
-    if x.node.is_recorded:
-        raise IrcError(f"{what} depends on an input of the model", hint="irc's shapes are known when it compiles")
-    with target("interpret"):
-        return x.numpy()
 
 
 def integers(x: Tensor, what: str) -> list[int]:

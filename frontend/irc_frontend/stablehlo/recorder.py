@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from irc.support.diagnostics import IrcError, register_source
@@ -9,6 +10,7 @@ from irc.support.files import read_text
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.imported import Imported, imported
 from irc_frontend.place import recording
+from irc_frontend.stablehlo.control_flow import CONTROL
 from irc_frontend.stablehlo.ops import RULES
 from irc_frontend.stablehlo.syntax import Body, Function, Op, Type, parse
 from irc_frontend.tensor import Tensor
@@ -28,7 +30,7 @@ def load(program: str | Path, name: str = "<stablehlo>") -> Imported:
     public = [each for each in functions.values() if not each.is_private] or list(functions.values())
     entry = functions.get("@main", public[-1])
     inputs = {text.lstrip("%"): Node(ARGUMENT, (), type.shape, type.element) for text, type in entry.arguments}
-    results = _Recorder(functions).body(entry, [Tensor.of(node) for node in inputs.values()], 0)
+    results = _Recorder(functions).body(entry, [Tensor.of(node) for node in inputs.values()], {}, 0)
     return imported(inputs, {f"result_{number}": each.node for number, each in enumerate(results)}, {})
 
 
@@ -38,15 +40,16 @@ class _Recorder:
     def __init__(self, functions: dict[str, Function]):
         self._functions = functions
 
-    def body(self, body: Body, given: list[Tensor], depth: int) -> list[Tensor]:
-        """What a function gives for these arguments."""
-        known = {name: each for (name, _), each in zip(body.arguments, given, strict=True)}
+    def body(self, body: Body, given: Sequence[Tensor], around: Mapping[str, Tensor], depth: int) -> list[Tensor]:
+        """What a function or a region gives for these arguments. around: the values that a region sees."""
+        arguments = zip((name for name, _ in body.arguments), given, strict=True)
+        known = {**around, **dict(arguments)}
         for op in body.ops:
             operands = [self._operand(op, name, known) for name in op.operands]
             if op.name in ("return", "func.return", "stablehlo.return"):
                 return operands
             with recording(op.span):
-                known.update(zip(op.results, self._results(op, operands, depth), strict=True))
+                known.update(zip(op.results, self._results(op, operands, known, depth), strict=True))
         raise IrcError("a function without a return", body.ops[-1].span if body.ops else None)
 
     def _operand(self, op: Op, name: str, known: dict[str, Tensor]) -> Tensor:
@@ -55,9 +58,9 @@ class _Recorder:
             raise IrcError(f"{name} is not defined before", op.span)
         return found
 
-    def _results(self, op: Op, operands: list[Tensor], depth: int) -> list[Tensor]:
+    def _results(self, op: Op, operands: list[Tensor], known: Mapping[str, Tensor], depth: int) -> list[Tensor]:
         try:
-            found = self._recorded(op, operands, depth)
+            found = self._recorded(op, operands, known, depth)
         except IrcError as error:
             if error.location is None:
                 error.location = op.span
@@ -71,14 +74,16 @@ class _Recorder:
                 )
         return found
 
-    def _recorded(self, op: Op, operands: list[Tensor], depth: int) -> list[Tensor]:
+    def _recorded(self, op: Op, operands: list[Tensor], known: Mapping[str, Tensor], depth: int) -> list[Tensor]:
         if op.name in ("call", "func.call"):
             callee = op.words[0] if op.words else f"@{str(op.attrs['callee']).lstrip('@')}"
             if callee not in self._functions:
                 raise IrcError(f"the module has no function {callee}", op.span)
             if depth >= MAX_CALLS:
                 raise IrcError(f"calls are nested {MAX_CALLS} deep", op.span)
-            return self.body(self._functions[callee], operands, depth + 1)
+            return self.body(self._functions[callee], operands, {}, depth + 1)
+        if (control := CONTROL.get(op.name)) is not None:
+            return control(op, operands, lambda region, given: self.body(region, given, known, depth))
         if (rule := RULES.get(op.name)) is None:
             raise IrcError(f"irc has no op {op.name}", op.span, "docs/stablehlo.md has those that it has")
         found = rule(op, *operands)

@@ -125,16 +125,7 @@ class _Parser:
 
     def _block(self) -> list[Op]:
         """`{ ops }`."""
-        self._depth += 1
-        if self._depth > MAX_NESTING:
-            self._fail(f"expected at most {MAX_NESTING} regions inside one another")
-        self._tokens.take("{")
-        ops: list[Op] = []
-        while not self._tokens.optional("}"):
-            ops.append(self._op())
-        self._skip_locations()
-        self._depth -= 1
-        return ops
+        return self._region().ops
 
     def _op(self) -> Op:
         results: list[str] = []
@@ -174,6 +165,10 @@ class _Parser:
         op.types = self._signature()
 
     def _region(self) -> Body:
+        """`{ ^block(%a: type, ...): ops }`, where the block may have no name and no arguments."""
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            self._fail(f"expected at most {MAX_NESTING} regions inside one another")
         self._tokens.take("{")
         arguments: list[tuple[str, Type]] = []
         if self._tokens.peek.kind == "block":
@@ -184,13 +179,21 @@ class _Parser:
         ops: list[Op] = []
         while not self._tokens.optional("}"):
             ops.append(self._op())
+        self._skip_locations()
+        self._depth -= 1
         return Body(arguments, ops)
 
     def _pretty(self, op: Op) -> None:
-        """What stands before the types, whatever the op: values, words, `name = attribute`, lists and brackets."""
+        """What stands before the types, whatever the op: values, words, `name = attribute`, lists and brackets. Behind
+        them are the regions of a reduction, `reducer(...) {...}`, or of a loop, `cond {...} do {...}`."""
+        carried: list[str] = []
         while self._tokens.peek.text not in (":", "}"):
             token = self._tokens.peek
-            if token.kind == "value":
+            if token.kind == "value" and self._tokens.after.text == "=":
+                carried.append(self._tokens.take().text)
+                self._tokens.take("=")
+                op.operands.append(self._tokens.take(kind="value").text)
+            elif token.kind == "value":
                 op.operands.append(self._tokens.take().text)
             elif token.kind == "word" and self._tokens.after.text == "=":
                 self._tokens.take()
@@ -215,6 +218,10 @@ class _Parser:
             op.types = self._signature()
         if self._tokens.optional("reducer"):
             op.regions.append(self._reducer())
+        if self._tokens.optional("attributes"):
+            op.attrs.update(self._dictionary())
+        while carried and (self._tokens.optional("cond") or self._tokens.optional("do")):
+            op.regions.append(Body(list(zip(carried, op.types, strict=True)), self._block()))
 
     def _reducer(self) -> Body:
         """`(%a: t, %b: t) (%c: t, %d: t) { ops }`: the two sides of each array."""

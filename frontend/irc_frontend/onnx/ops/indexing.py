@@ -9,8 +9,9 @@ import numpy as np
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
-from irc_frontend.onnx.rules import in_range, known, number, rule
+from irc_frontend.onnx.rules import in_range, number, rule
 from irc_frontend.tensor import Tensor
+from irc_frontend.unrolling import known
 
 
 @rule("Gather")

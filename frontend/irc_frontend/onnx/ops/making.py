@@ -9,8 +9,9 @@ import numpy as np
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.onnx.model import element_of
-from irc_frontend.onnx.rules import Array, integers, known, number, rule
+from irc_frontend.onnx.rules import Array, integers, number, rule
 from irc_frontend.tensor import Tensor
+from irc_frontend.unrolling import known
 
 
 @rule("Constant")

@@ -13,8 +13,9 @@ import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.cubic import far, near
 from irc_frontend.grid_sampling import BORDER, CUBIC, LINEAR, NEAREST, REFLECTION, ZEROS, sampled
-from irc_frontend.onnx.rules import Array, given_axes, known, rule
+from irc_frontend.onnx.rules import Array, given_axes, rule
 from irc_frontend.tensor import Tensor
+from irc_frontend.unrolling import known
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import numpy as np
 
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
-from irc_frontend.onnx.rules import given_axes, in_range, integers, known, number, rule
+from irc_frontend.onnx.rules import given_axes, in_range, integers, number, rule
 from irc_frontend.tensor import Tensor
+from irc_frontend.unrolling import known
 
 
 @rule("Reshape")

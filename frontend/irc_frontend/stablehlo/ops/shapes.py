@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,24 +96,7 @@ def _apart(x: Tensor, value: Tensor, axis: int, count: int) -> Tensor:
     return y.reshape(tuple(shape))[(*[slice(None)] * axis, slice(0, shape[axis] - count))]
 
 
-@rule("stablehlo.dynamic_slice")
-def _dynamic_slice(op: Op, x: Tensor, *starts: Tensor) -> Tensor:
-    sizes = op.attrs["sizes"] if "sizes" in op.attrs else op.attrs["slice_sizes"]
-    return ir.dynamic_slice(x, _within(x, starts, sizes), sizes)
-
-
-@rule("stablehlo.dynamic_update_slice")
-def _dynamic_update_slice(op: Op, x: Tensor, update: Tensor, *starts: Tensor) -> Tensor:
-    return ir.dynamic_update_slice(x, update, _within(x, starts, update.shape))
-
-
-def _within(x: Tensor, starts: Sequence[Tensor], sizes: Sequence[int]) -> list[int | Tensor]:
-    """The starts, so that slices lie in x."""
-    bounds = [extent - size for extent, size in zip(x.shape, sizes, strict=True)]
-    return [ir.clip(start, 0, bound) for start, bound in zip(starts, bounds, strict=True)]
-
-
-@rule("stablehlo.custom_call", "stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.sort")
+@rule("stablehlo.custom_call", "stablehlo.sort")
 def _refused(op: Op, *operands: Tensor) -> Tensor:
     what = f" {op.words[0]}" if op.words else ""
     raise IrcError(f"{op.name.removeprefix('stablehlo.')}{what} is not supported")
