@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from irc.support.diagnostics import IrcError, register_source
@@ -75,6 +76,7 @@ class _Recorder:
         return found
 
     def _recorded(self, op: Op, operands: list[Tensor], known: Mapping[str, Tensor], depth: int) -> list[Tensor]:
+        op = _opened(op)
         if op.name in ("call", "func.call"):
             callee = op.words[0] if op.words else f"@{str(op.attrs['callee']).lstrip('@')}"
             if callee not in self._functions:
@@ -88,3 +90,13 @@ class _Recorder:
             raise IrcError(f"irc has no op {op.name}", op.span, "docs/stablehlo.md has those that it has")
         found = rule(op, *operands)
         return [found] if isinstance(found, Tensor) else list(found)
+
+
+def _opened(op: Op) -> Op:
+    """A composite as the op of its name, where irc has that, else as the call of its decomposition."""
+    if op.name != "stablehlo.composite":
+        return op
+    name = op.words[0] if op.words else str(op.attrs["name"])
+    if name in RULES:
+        return replace(op, name=name, words=[], attrs=op.attrs.get("composite_attributes", {}))
+    return replace(op, name="call", words=[str(op.attrs["decomposition"])])

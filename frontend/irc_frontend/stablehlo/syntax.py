@@ -208,8 +208,8 @@ class _Parser:
                 op.attrs["ranges"] = self._ranges()
             elif token.text == "{":
                 op.attrs.update(self._dictionary())
-            elif token.kind in ("word", "symbol"):
-                op.words.append(self._tokens.take().text)
+            elif token.kind in ("word", "symbol", "string"):
+                op.words.append(self._tokens.take().text.strip('"'))
             elif token.text in ("(", ")", ","):
                 self._tokens.take()
             else:

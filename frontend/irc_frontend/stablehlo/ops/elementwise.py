@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import irc_frontend as ir
-from irc.support.diagnostics import IrcError
+from irc_frontend.elementwise_functions import BITS
 from irc_frontend.quotients import quotient, remainder
 from irc_frontend.stablehlo.rules import RULES, Rule, rule
 from irc_frontend.stablehlo.syntax import Op
@@ -88,11 +90,27 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Tensor]] = {
 }
 
 
+def compared_by(op: Op) -> tuple[str, str]:
+    """The direction of a comparison, `LT`, and its order: `FLOAT`, `TOTALORDER`, `SIGNED` or `UNSIGNED`, or nothing."""
+    if op.words:
+        return op.words[0], "".join(op.words[1:])
+    direction, order = (str(op.attrs.get(name, "")) for name in ("comparison_direction", "compare_type"))
+    return direction.rstrip(">").split()[-1], order.rstrip(">").rpartition(" ")[2]
+
+
+def total_order(x: Tensor) -> Tensor:
+    """Integers in the order that IEEE 754 gives all floats: -NaN, -inf, ... -0, 0, ... inf, NaN. Floats of one sign are
+    ordered as their bits are, negative ones the other way."""
+    bits = ir.bitcast(x, BITS[x.element])
+    return ir.where(bits < 0, ir.bitwise_xor(bits, int(np.iinfo(bits.dtype).max)), bits)
+
+
 @rule("stablehlo.compare")
 def _compare(op: Op, a: Tensor, b: Tensor) -> Tensor:
-    if op.words[-1] == "TOTALORDER":
-        raise IrcError("comparisons by total order are not supported")
-    return _COMPARISONS[op.words[0]](a, b)
+    direction, order = compared_by(op)
+    if order == "TOTALORDER" and a.node.is_float:
+        a, b = total_order(a), total_order(b)
+    return _COMPARISONS[direction](a, b)
 
 
 @rule("stablehlo.select")

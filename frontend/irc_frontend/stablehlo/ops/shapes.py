@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import irc_frontend as ir
-from irc.support.diagnostics import IrcError
 from irc_frontend.graph import Node
 from irc_frontend.stablehlo.rules import rule
 from irc_frontend.stablehlo.syntax import Op, dense
@@ -94,9 +93,3 @@ def _apart(x: Tensor, value: Tensor, axis: int, count: int) -> Tensor:
     y = ir.concatenate([ir.expand_dims(x, axis + 1), ir.broadcast_to(value, wide)], axis + 1)
     shape[axis] *= count + 1
     return y.reshape(tuple(shape))[(*[slice(None)] * axis, slice(0, shape[axis] - count))]
-
-
-@rule("stablehlo.custom_call", "stablehlo.sort")
-def _refused(op: Op, *operands: Tensor) -> Tensor:
-    what = f" {op.words[0]}" if op.words else ""
-    raise IrcError(f"{op.name.removeprefix('stablehlo.')}{what} is not supported")

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.ordering import sorted_with_indices
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.rules import Left, rule
 
@@ -15,19 +16,8 @@ aten = torch.ops.aten
 
 
 @rule(aten.sort.default, targets=["cpu"])
-def sorted_with_indices(x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-    """`topk` of all, which has the first of equals first; ascending order is that of the reversed array, reversed."""
-    if not x.ndim:
-        return x, ir.zeros((), "i64")
-    if x.element == "bool":
-        values, indices = sorted_with_indices(x.astype("u8"), dim, descending)
-        return values != 0, indices
-    axis = dim % x.ndim
-    extent = x.shape[axis]
-    if descending:
-        return ir.topk(x, extent, axis)
-    values, indices = ir.topk(ir.flip(x, axis), extent, axis)
-    return ir.flip(values, axis), extent - 1 - ir.flip(indices, axis)
+def _sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
+    return sorted_with_indices(x, dim, descending)
 
 
 @rule(aten.sort.stable, targets=["cpu"])
