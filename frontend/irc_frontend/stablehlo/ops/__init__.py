@@ -1,6 +1,29 @@
 """The rules, by subject. Importing this package registers them."""
 
-from irc_frontend.stablehlo.ops import dynamic_slices, elementwise, indexing, products, reductions, shapes, sorting
+from irc_frontend.stablehlo.ops import (
+    composed,
+    dynamic_slices,
+    elementwise,
+    indexing,
+    norms,
+    products,
+    reductions,
+    shapes,
+    sorting,
+    windows,
+)
 from irc_frontend.stablehlo.rules import RULES
 
-__all__ = ["RULES", "dynamic_slices", "elementwise", "indexing", "products", "reductions", "shapes", "sorting"]
+__all__ = [
+    "RULES",
+    "composed",
+    "dynamic_slices",
+    "elementwise",
+    "indexing",
+    "norms",
+    "products",
+    "reductions",
+    "shapes",
+    "sorting",
+    "windows",
+]

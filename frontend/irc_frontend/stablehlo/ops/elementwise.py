@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import irc_frontend as ir
+from irc.support.diagnostics import IrcError
 from irc_frontend.elementwise_functions import BITS
+from irc_frontend.graph import Node
 from irc_frontend.quotients import quotient, remainder
 from irc_frontend.stablehlo.rules import RULES, Rule, rule
 from irc_frontend.stablehlo.syntax import Op
@@ -29,7 +32,7 @@ _PLAIN: dict[str, Callable[..., Tensor]] = {
     "stablehlo.logistic": ir.sigmoid,
     "stablehlo.negate": ir.negative,
     "stablehlo.not": ir.invert,
-    "stablehlo.power": ir.power,
+    "stablehlo.real": lambda x: x,
     "stablehlo.remainder": remainder,
     "stablehlo.round_nearest_even": ir.round,
     "stablehlo.rsqrt": ir.rsqrt,
@@ -44,7 +47,6 @@ _PLAIN: dict[str, Callable[..., Tensor]] = {
     "stablehlo.xor": ir.bitwise_xor,
     "stablehlo.and": ir.bitwise_and,
     "stablehlo.or": ir.bitwise_or,
-    "stablehlo.optimization_barrier": lambda x: x,
     "chlo.acos": ir.arccos,
     "chlo.acosh": ir.arccosh,
     "chlo.asin": ir.arcsin,
@@ -54,6 +56,8 @@ _PLAIN: dict[str, Callable[..., Tensor]] = {
     "chlo.cosh": ir.cosh,
     "chlo.erf": ir.erf,
     "chlo.is_inf": ir.isinf,
+    "chlo.is_neg_inf": lambda x: ir.isinf(x) & (x < 0),
+    "chlo.is_pos_inf": lambda x: ir.isinf(x) & (x > 0),
     "chlo.sinh": ir.sinh,
     "chlo.square": ir.square,
     "chlo.tan": ir.tan,
@@ -113,6 +117,11 @@ def _compare(op: Op, a: Tensor, b: Tensor) -> Tensor:
     return _COMPARISONS[direction](a, b)
 
 
+@rule("stablehlo.power")
+def _power(op: Op, a: Tensor, b: Tensor) -> Tensor:
+    return Tensor.of(Node("pow", (a.node, b.node), a.shape, a.element)) if a.node.is_integer else ir.power(a, b)
+
+
 @rule("stablehlo.select")
 def _select(op: Op, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return ir.where(condition, a, b)
@@ -131,3 +140,25 @@ def _convert(op: Op, x: Tensor) -> Tensor:
 @rule("stablehlo.bitcast_convert")
 def _bitcast(op: Op, x: Tensor) -> Tensor:
     return ir.bitcast(x, op.types[-1].element)
+
+
+@rule("stablehlo.reduce_precision")
+def _reduce_precision(op: Op, x: Tensor) -> Tensor:
+    """Rounded to a type of irc, or to one that has all values of x's."""
+    given = op.attrs
+    name = given["format"] if "format" in given else f"e{given['exponent_bits']}m{given['mantissa_bits']}"
+    if (found := re.fullmatch(r"e(\d+)m(\d+)", str(name))) is None:
+        raise IrcError(f"expected a format e<bits>m<bits>, found {name}")
+    exponent, mantissa = int(found[1]), int(found[2])
+    own = _FORMATS.get(x.element, (0, 0))
+    if exponent >= own[0] > 0 and mantissa >= own[1]:
+        return x
+    narrow = next((element for element, bits in _FORMATS.items() if bits == (exponent, mantissa)), None)
+    if narrow is None:
+        formats = ", ".join(f"e{exponent}m{mantissa}" for exponent, mantissa in _FORMATS.values())
+        raise IrcError(f"reduce_precision to {name} is not supported", hint=f"irc has {formats}")
+    return x.astype(narrow).astype(x.element)
+
+
+_FORMATS = {"f64": (11, 52), "f32": (8, 23), "bf16": (8, 7), "f16": (5, 10)}
+"""Bits of the exponent and of the mantissa."""

@@ -37,11 +37,13 @@ def _gather(op: Op, x: Tensor, indices: Tensor) -> Tensor:
 
 @rule("stablehlo.scatter")
 def _scatter(op: Op, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Updates added at the indices, or written; those that lie outside of x are left out."""
+    """Updates joined to what is at the indices, or written; those that lie outside of x are left out."""
     numbers, body = op.attrs["scatter_dimension_numbers"], op.regions[0]
     is_set = len(body.ops) == 1 and body.ops[0].operands == [body.arguments[1][0]]
-    if not is_set and joined_by(body) != "stablehlo.add":
-        raise IrcError("a scatter that does not add or write is not supported", body.ops[0].span)
+    name = "set" if is_set else _UPDATES.get(joined_by(body))
+    if name is None:
+        hint = f"irc has {', '.join(_UPDATES)}, and what returns the update"
+        raise IrcError("a scatter by such a function is not supported", body.ops[0].span, hint)
     windows = list(numbers.get("update_window_dims", []))
     gone = [*numbers.get("inserted_window_dims", []), *numbers.get("input_batching_dims", [])]
     kept = [axis for axis in range(x.ndim) if axis not in gone]
@@ -55,12 +57,21 @@ def _scatter(op: Op, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     vector = int(numbers.get("index_vector_dim", 0))
     place, inside = _places(x, indices, updates.shape, windows, gone, mapped, vector, pairs, sizes)
     flat, place, values = x.reshape(x.size), place.reshape(-1), updates.reshape(-1)
-    if not is_set:
+    if name == "add":
         values = ir.where(inside.reshape(-1), values, 0)
         return ir.scatter_add(flat, ir.where(inside.reshape(-1), place, 0), values, 0, mode="clip").reshape(x.shape)
     wider = ir.concatenate([flat, flat[:1]])  # a place for what is left out
-    found = wider.at[ir.where(inside.reshape(-1), place, x.size)].set(values)
+    found = getattr(wider.at[ir.where(inside.reshape(-1), place, x.size)], name)(values)
     return found[: x.size].reshape(x.shape)
+
+
+_UPDATES = {
+    "stablehlo.add": "add",
+    "stablehlo.maximum": "max",
+    "stablehlo.minimum": "min",
+    "stablehlo.multiply": "multiply",
+}
+"""Methods of `x.at[...]`."""
 
 
 def _places(

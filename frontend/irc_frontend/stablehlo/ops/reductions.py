@@ -1,4 +1,4 @@
-"""Rules of reductions, over axes and over windows."""
+"""Rules of reductions over axes."""
 
 from __future__ import annotations
 
@@ -43,12 +43,34 @@ def _reduce(op: Op, *operands: Tensor) -> Any:
     axes = tuple(op.attrs["dimensions"])
     half = len(operands) // 2
     arrays, starts = (operands[::2], operands[1::2]) if is_pretty else (operands[:half], operands[half:])
-    if len(arrays) == 2:
+    if "applies" in op.words:
+        return _reduced(arrays[0], starts[0], axes, op.words[1], op)
+    names = _joined(op.regions[0])
+    if names is None and len(arrays) == 2:
         return _argument(op, arrays, axes)
-    if len(arrays) != 1:
-        raise IrcError(f"a reduction of {len(arrays)} arrays is not supported")
-    name = op.words[1] if "applies" in op.words else joined_by(op.regions[0])
-    x, start = arrays[0], starts[0]
+    if names is None:
+        joined_by(op.regions[0])
+        raise IrcError(f"a reduction of {len(arrays)} arrays that depend on each other is not supported")
+    return [_reduced(x, start, axes, name, op) for x, start, name in zip(arrays, starts, names, strict=True)]
+
+
+def _joined(body: Body) -> list[str] | None:
+    """The op that joins the two elements of each array, where it reads no others."""
+    names = [name for name, _ in body.arguments]
+    results = body.ops[-1].operands if body.ops else []
+    by_result = {name: op for op in body.ops for name in op.results}
+    if len(results) * 2 != len(names):
+        return None
+    found: list[str] = []
+    for result, left, right in zip(results, names[: len(results)], names[len(results) :], strict=True):
+        op = by_result.get(result)
+        if op is None or sorted(op.operands) != sorted((left, right)):
+            return None
+        found.append(op.name)
+    return found
+
+
+def _reduced(x: Tensor, start: Tensor, axes: tuple[int, ...], name: str, op: Op) -> Tensor:
     if name not in _REDUCTIONS or (name in ("stablehlo.and", "stablehlo.or") and not x.node.is_bool):
         raise IrcError(f"a reduction by {name} is not supported")
     reduce = _REDUCTIONS[name][x.node.is_bool]
@@ -56,7 +78,11 @@ def _reduce(op: Op, *operands: Tensor) -> Any:
         return ir.broadcast_to(start, op.types[-1].shape)
     is_sum = name in ("stablehlo.add", "stablehlo.multiply") and not x.node.is_bool
     found = reduce(x, axes, x.element) if is_sum else reduce(x, axes)
-    return found if is_neutral(start, name) else RULES[name](op, found, ir.broadcast_to(start, found.shape))
+    if is_neutral(start, name):
+        return found
+    joined = RULES[name](op, found, ir.broadcast_to(start, found.shape))
+    assert isinstance(joined, Tensor)
+    return joined
 
 
 def is_neutral(start: Tensor, name: str) -> bool:
@@ -88,26 +114,3 @@ def _argument(op: Op, arrays: tuple[Tensor, ...], axes: tuple[int, ...]) -> tupl
         raise IrcError("a reduction of two arrays that is no argmax or argmin is not supported", body.ops[0].span)
     value, where = (ir.max, ir.argmax) if direction == "GT" else (ir.min, ir.argmin)
     return value(x, axes), where(x, axes[0]).astype(places.element)
-
-
-_MONOIDS = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
-
-
-@rule("stablehlo.reduce_window")
-def _reduce_window(op: Op, x: Tensor, start: Tensor) -> Tensor:
-    name, given = joined_by(op.regions[0]), op.attrs
-    if name not in _MONOIDS or not is_neutral(start, name):
-        raise IrcError(f"a reduction of windows by {name}, or from such a start, is not supported")
-    pads = given.get("padding", [[0, 0]] * x.ndim)
-    ones = [1] * x.ndim
-    return ir.reduce_window(
-        x,
-        given["window_dimensions"],
-        _MONOIDS[name],
-        strides=given.get("window_strides", ones),
-        low=[each[0] for each in pads],
-        high=[each[1] for each in pads],
-        dilation=given.get("window_dilations", ones),
-        input_dilation=given.get("base_dilations", ones),
-        dtype=x.element if name == "stablehlo.add" else None,
-    )

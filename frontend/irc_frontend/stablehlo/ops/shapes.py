@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,16 @@ def _slice(op: Op, x: Tensor) -> Tensor:
 
 @rule("stablehlo.pad")
 def _pad(op: Op, x: Tensor, value: Tensor) -> Tensor:
-    """Negative numbers cut off; `interior` places come between elements."""
     names = ("low", "high", "interior") if "low" in op.attrs else _PAD
     low, high, between = (op.attrs[name] for name in names)
+    return padded(x, value, low, high, between)
+
+
+_PAD = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
+
+def padded(x: Tensor, value: Tensor, low: Sequence[int], high: Sequence[int], between: Sequence[int]) -> Tensor:
+    """x with places of a value before and behind it, and between its elements. Negative numbers cut off."""
     for axis, count in enumerate(between):
         if count and x.shape[axis] > 1:
             x = _apart(x, value, axis, count)
@@ -83,9 +91,6 @@ def _pad(op: Op, x: Tensor, value: Tensor) -> Tensor:
     return Tensor.of(Node("pad", (x.node, value.node), shape, x.element, attributes))
 
 
-_PAD = ("edge_padding_low", "edge_padding_high", "interior_padding")
-
-
 def _apart(x: Tensor, value: Tensor, axis: int, count: int) -> Tensor:
     """x with so many places between its elements along an axis."""
     shape: list[Any] = list(x.shape)
@@ -93,3 +98,9 @@ def _apart(x: Tensor, value: Tensor, axis: int, count: int) -> Tensor:
     y = ir.concatenate([ir.expand_dims(x, axis + 1), ir.broadcast_to(value, wide)], axis + 1)
     shape[axis] *= count + 1
     return y.reshape(tuple(shape))[(*[slice(None)] * axis, slice(0, shape[axis] - count))]
+
+
+@rule("stablehlo.get_dimension_size")
+def _get_dimension_size(op: Op, x: Tensor) -> Tensor:
+    axis = op.attrs["dim"] if "dim" in op.attrs else op.attrs["dimension"]
+    return Tensor(np.asarray(x.shape[int(axis)], np.int32))
