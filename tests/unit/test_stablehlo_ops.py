@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+import scipy.special
 
 import irc_frontend as ir
 from irc import IrcError
@@ -50,6 +51,17 @@ def test_cube_roots(element: Any, ulps: int) -> None:
     is_plain = np.isfinite(x) & (x != 0)
     np.testing.assert_array_max_ulp(found[is_plain], expected[is_plain], ulps)
     np.testing.assert_array_equal(found[~is_plain], expected[~is_plain])
+
+
+@pytest.mark.parametrize("name", ["erfc", "erf_inv"])
+def test_error_functions(name: str) -> None:
+    """jax.nn.gelu prints erfc where it is exact; far from 0 it has digits, too."""
+    exact = {"erfc": scipy.special.erfc, "erf_inv": scipy.special.erfinv}[name]
+    x = np.asarray([-3, -0.5, -1e-3, 0, 0.3, 0.999, 1, 6, 9, np.inf, np.nan], np.float32)
+    found = _values(f"%0 = chlo.{name} %a : {_type(x)} -> {_type(x)}", _type(x), x)[0]
+    np.testing.assert_allclose(found, exact(x.astype(np.float64)), rtol=2e-6, atol=1e-37)
+    with pytest.raises(IrcError, match=f"chlo.{name} of f64 is not supported"):
+        _unary(f"chlo.{name}", x.astype(np.float64))
 
 
 def test_halves_are_rounded_away_from_zero() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import irc_frontend as ir
 from irc.support.diagnostics import IrcError
 from irc_frontend.elementwise_functions import BITS
+from irc_frontend.error_functions import erfc, erfinv
 from irc_frontend.graph import Node
 from irc_frontend.quotients import quotient, remainder
 from irc_frontend.stablehlo.rules import RULES, Rule, rule
@@ -140,6 +141,18 @@ def _convert(op: Op, x: Tensor) -> Tensor:
 @rule("stablehlo.bitcast_convert")
 def _bitcast(op: Op, x: Tensor) -> Tensor:
     return ir.bitcast(x, op.types[-1].element)
+
+
+def _register_in_f64(name: str, function: Callable[[Tensor], Tensor]) -> None:
+    @rule(name)
+    def record(op: Op, x: Tensor) -> Tensor:
+        if x.element == "f64":
+            raise IrcError(f"{name} of f64 is not supported", hint="it is accurate to f32")
+        return function(x.astype("f64")).astype(x.element)
+
+
+_register_in_f64("chlo.erfc", erfc)
+_register_in_f64("chlo.erf_inv", erfinv)
 
 
 @rule("stablehlo.reduce_precision")

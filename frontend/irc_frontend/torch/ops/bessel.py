@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 import irc_frontend as ir
+from irc_frontend.chebyshev import Series, Values
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.ops.chebyshev import Series, Values
 from irc_frontend.torch.ops.special import Function, in_f64
 from irc_frontend.torch.rules import FLOAT, rule
 

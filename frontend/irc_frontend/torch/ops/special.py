@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 import irc_frontend as ir
+from irc_frontend.chebyshev import Series, power_series
+from irc_frontend.error_functions import erfc, erfcx_upper, erfinv, of_scipy
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.ops.chebyshev import Series, Values, power_series
 from irc_frontend.torch.rules import FLOAT, Left, rule
 
 aten = torch.ops.aten
@@ -131,34 +132,7 @@ def _power(x: Tensor, n: int) -> Tensor:
     return total
 
 
-def _scipy(name: str) -> Callable[[Values], Values]:
-    """A function of scipy, which is imported when it is called."""
-
-    def call(x: Values) -> Values:
-        import scipy.special
-
-        return getattr(scipy.special, name)(x)
-
-    return call
-
-
-_ERFCX = Series(lambda t: _scipy("erfcx")(4 * (1 - t) / np.maximum(1 + t, 1e-300)), -1, 1)
-"""By t = (4 - x) / (4 + x), x >= 0."""
-
-
-def erfcx_upper(x: Tensor) -> Tensor:
-    """exp(x^2) erfc(x) of x >= 0; from 100 on by its asymptotic series."""
-    inverse = 1 / ir.maximum(x, 100.0)
-    far = inverse / math.sqrt(math.pi) * power_series(inverse * inverse, [1, -1 / 2, 3 / 4])
-    return ir.where(x > 100, far, _ERFCX((4 - x) / (4 + x)))
-
-
-@rule(aten.erfc.default, aten.special_erfc.default, promotion=FLOAT)
-@in_f64
-def _erfc(x: Tensor) -> Tensor:
-    size = ir.abs(x)
-    upper = ir.exp(-size * size) * erfcx_upper(ir.minimum(size, 1e3))
-    return ir.where(x < 0, 2 - upper, upper)
+rule(aten.erfc.default, aten.special_erfc.default, promotion=FLOAT)(in_f64(erfc))
 
 
 @rule(aten.special_erfcx.default, promotion=FLOAT)
@@ -168,27 +142,9 @@ def _erfcx(x: Tensor) -> Tensor:
     return ir.where(x < 0, 2 * ir.exp(x * x) - upper, upper)
 
 
-def _ratio(w: Values) -> Values:
-    """erfinv(x) / x of w = -log(1 - x^2)."""
-    x = np.sqrt(-np.expm1(-w))
-    return _scipy("erfinv")(x) / x
-
-
-_ERFINV = Series(_ratio, 1e-9, 6.25)
-_ERFINV_TAIL = Series(lambda root: _ratio(root * root), 2.5, 4.25)
-"""By the root of w, of numbers that are as near to 1 as those of f32."""
-
-
-def erfinv(x: Tensor) -> Tensor:
-    w = -ir.log((1 - x) * (1 + x))
-    tail = _ERFINV_TAIL(ir.sqrt(ir.maximum(w, 0.0)))
-    value = x * ir.where(w < 6.25, _ERFINV(w), tail)
-    return ir.where(ir.equal(ir.abs(x), 1.0), x * math.inf, value)
-
-
 rule(aten.erfinv.default, promotion=FLOAT)(in_f64(erfinv))
 
-_NDTRI_TAIL = Series(lambda w: _scipy("ndtri")(np.exp(-0.5 * w * w)), 1.5, 14.5)
+_NDTRI_TAIL = Series(lambda w: of_scipy("ndtri")(np.exp(-0.5 * w * w)), 1.5, 14.5)
 """By w = sqrt(-2 log p)."""
 
 
