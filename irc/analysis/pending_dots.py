@@ -19,6 +19,16 @@ def issued_since(dot: SSAValue, op: Operation) -> int:
     return _since(dot, op, set())
 
 
+def is_awaited(dot: SSAValue, op: Operation) -> bool:
+    """Whether a wait before an op, in its block, was for this dot or one that was issued behind it."""
+    at = op.prev_op
+    while at is not None and at is not dot.owner:
+        if isinstance(at, tile.DotWaitOp | tile.AwaitOp) and issued_since(at.operands[0], at) <= issued_since(dot, at):
+            return True
+        at = at.prev_op
+    return False
+
+
 def _since(dot: SSAValue, op: Operation, seen: set[tuple[SSAValue, Operation]]) -> int:
     if (dot, op) in seen or isinstance(dot.owner, tile.AsPendingOp):
         return COMPLETE

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
-from irc.analysis.pending_dots import COMPLETE, issued_since, leaves_in_flight
+from irc.analysis.pending_dots import COMPLETE, is_awaited, issued_since, leaves_in_flight
 from irc.dialects import cuda, tile
 from irc.ir.blocks import block_of
 from irc.layout.fragment import Fragment, Mode
@@ -80,10 +80,13 @@ def lower_as_pending(code: Code, op: tile.AsPendingOp) -> None:
 
 
 def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
+    """A wait, unless one before it was enough: ptxas 13.0 serializes products where a later wait leaves more of them in
+    flight (C7514)."""
     acc = code.tile(op.acc)
     if (since := issued_since(op.acc, op)) < COMPLETE:
         assert isinstance(acc, Registers)
-        code.e.insert(_waiting(since))
+        if not is_awaited(op.acc, op):
+            code.e.insert(_waiting(since))
         code.e.insert(cuda.RegistersFenceOp(acc.array))
         if isinstance(op.acc.owner, tile.DotOp) and isinstance(op.acc.owner.lhs.type, TensorType):
             operand = code.tile(op.acc.owner.lhs)
