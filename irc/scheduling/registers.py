@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.budgets import OTHER_REGISTERS, tile_registers
+from irc.analysis.budgets import ADDRESS_REGISTERS, OTHER_REGISTERS, tile_registers
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.targets import MAX_REGISTERS
@@ -34,11 +36,41 @@ def held_registers(loop: scf.ForOp, schedule: Schedule) -> int:
     return sum(map(registers_of, held))
 
 
+def registers_at_issue(loop: scf.ForOp, schedule: Schedule) -> int:
+    """The most registers that a thread holds for tiles where it issues a dot of a loop in order: the sums that the loop
+    carries, and what is there and still used, the dot's own operand too. What is computed between dots takes the place
+    of what it reads, element by element."""
+    place = {op: at.order.data for op, at in schedule.items()}
+    values: list[SSAValue] = [*loop.body.block.args[1:], *(value for op in place for value in op.results)]
+    spans = [(value, *_span(value, place)) for value in values if tile.fragment_of(value.type) is not None]
+    dots = dots_of(loop)
+    held = (
+        sum(registers_of(v) for v, begin, end in spans if begin <= place[dot] <= end and v is not dot.acc)
+        for dot in dots
+    )
+    return max(held, default=0)
+
+
+def _span(value: SSAValue, place: Mapping[Operation, int]) -> tuple[int, int]:
+    """The places of the ops in which a value is made and used last, beyond all where the loop carries it on."""
+    begin = place[value.owner] if isinstance(value.owner, Operation) else -1
+    return begin, max((place.get(use.operation, len(place)) for use in value.uses), default=begin)
+
+
+def registers_to_issue(loop: scf.ForOp) -> int:
+    """What a thread of the loop's partition has for them."""
+    return _registers(loop) - ADDRESS_REGISTERS
+
+
 def allowed_registers(loop: scf.ForOp) -> int:
     """What a thread of the loop's partition has for tiles."""
+    return _registers(loop) - OTHER_REGISTERS
+
+
+def _registers(loop: scf.ForOp) -> int:
     parent, number = _partition_of(loop)
     counts = () if parent is None else parent.register_counts
-    return (counts[number] if counts else MAX_REGISTERS) - OTHER_REGISTERS
+    return counts[number] if counts else MAX_REGISTERS
 
 
 def _partition_of(loop: scf.ForOp) -> tuple[tile.PartitionsOp | None, int]:

@@ -55,6 +55,30 @@ def in_order(loop: scf.ForOp) -> Schedule:
     return {op: tile.AtAttr.of(int(op in late), order) for order, op in enumerate(ops)}
 
 
+def sparing(loop: scf.ForOp) -> Schedule | None:
+    """The same order, but products that nothing of the step waits for, with what they alone need, come right before the
+    last product of which the step writes something: what they multiply is in registers only once what that is computed
+    from is used up. None where a step stores nothing, or all products are needed."""
+    schedule = in_order(loop)
+    ops = sorted(schedule, key=lambda op: schedule[op].order.data)
+    writing = needed_by([op for op in ops if isinstance(op, tile.WriteOp | tile.StoreOp)], loop.body.block)
+    awaited = [op for op in writing if is_asynchronous(op)]
+    if not awaited or not any(isinstance(op, tile.StoreOp) for op in ops):
+        return None
+    before, behind = ops[: ops.index(awaited[-1])], ops[ops.index(awaited[-1]) :]
+    late: set[Operation] = {
+        dot for dot in dots_of(loop) if dot in before and dot not in awaited and _is_carried(loop, dot)
+    }
+    if not late:
+        return None
+    for op in reversed(before):
+        users = [use.operation for value in op.results for use in value.uses]
+        if users and all(user in late for user in users) and _is_movable(op):
+            late.add(op)
+    before.sort(key=lambda op: op in late)
+    return {op: tile.AtAttr.of(schedule[op].stage.data, order) for order, op in enumerate([*before, *behind])}
+
+
 def _later(loop: scf.ForOp) -> set[Operation]:
     """The releases of stages that dots which stay in flight read. One dot on buffers stays in flight, and so do dots on
     parts of K whose left operands are in registers: these are computed again an iteration later."""

@@ -17,8 +17,8 @@ from irc.scheduling.channels import is_in_step
 from irc.scheduling.dependences import body_of
 from irc.scheduling.loops import trips
 from irc.scheduling.prefetching import operands_ahead, subtiles_ahead
-from irc.scheduling.registers import allowed_registers, held_registers
-from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped
+from irc.scheduling.registers import allowed_registers, held_registers, registers_at_issue, registers_to_issue
+from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, sparing
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class ScheduleLoopsPass(ProgramPass):
     order stays, but warp groups that take turns issue dots that feed each other as soon as they can be; a stage that
     only a dot in flight reads is released an iteration later. Where threads are in step, the
     stages are filled ahead of the one that they read; elsewhere arrays are loaded ahead of what is computed from them.
-    Loops that have places keep them, and others are left alone.
+    Where a step stores something and the threads would not have the registers, products that nothing of the step waits
+    for come later. Loops that have places keep them, and others are left alone.
     """
 
     name: ClassVar[str] = "schedule-loops"
@@ -53,7 +54,7 @@ class ScheduleLoopsPass(ProgramPass):
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
-        plain = (eager(loop) if _has_turns(loop) else None) or in_order(loop)
+        plain = (eager(loop) if _has_turns(loop) else None) or self._in_order(program, loop)
         found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain
@@ -65,6 +66,17 @@ class ScheduleLoopsPass(ProgramPass):
             verdict = "chosen" if need <= allowed else f"has {allowed}"
             print(f"{name}: overlapped: {need} registers, {verdict}", file=sys.stderr)
         return found if need <= allowed else plain
+
+    def _in_order(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
+        plain, late = in_order(loop), sparing(loop)
+        if late is None:
+            return plain
+        need, allowed = registers_at_issue(loop, plain), registers_to_issue(loop)
+        if self.explain:
+            name, verdict = program.sym_name.data, "chosen" if need <= allowed else f"has {allowed}"
+            print(f"{name}: in order: {need} registers where a product is issued, {verdict}", file=sys.stderr)
+            print(f"{name}: sparing: {registers_at_issue(loop, late)} registers", file=sys.stderr)
+        return plain if need <= allowed else late
 
 
 def _clamped(program: tile.ProgramOp, loop: scf.ForOp) -> Schedule | None:
