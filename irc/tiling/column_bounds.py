@@ -139,10 +139,12 @@ class ColumnBounds:
 
     def _read(self, element: Element, at: SSAValue) -> SSAValue:
         """An element of an array; beyond its end, where no row is, the last one."""
-        view = self._code.view(element.argument)
+        code, view = self._code, self._code.view(element.argument)
         assert isinstance(view.type, tile.ViewType)
-        at = self._code(arith.MinSIOp(at, self._code.index(view.type.get_shape()[0] - 1)))
-        return self._code(tile.LoadIndexOp(view, [at], LIMIT, -LIMIT))
+        extent = view.type.get_shape()[0]
+        varies = self.stage.program.varies(extent)
+        last = code(arith.SubiOp(code.index(extent), code.index(1))) if varies else code.index(extent - 1)
+        return code(tile.LoadIndexOp(view, [code(arith.MinSIOp(at, last))], LIMIT, -LIMIT))
 
     def _count(self, element: Element, most: SSAValue) -> SSAValue:
         """How many elements are a number at most, of an array that does not fall."""
