@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from irc.dialects.kernel import LaunchOp
-from irc.dialects.nd import ConstantOp, Nd, TopkOp, tensor
+from irc.dialects.nd import CheckIndicesOp, ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
 from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
@@ -148,6 +148,9 @@ def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
     if node.op == "topk":
         attributes = dict(node.attributes)
         return TopkOp(operands[0], _integer(attributes["k"]), _integer(attributes["axis"]), location=location)
+    if node.op == "check_indices":
+        low, high, extent = (_integer(value) for _, value in node.attributes)
+        return CheckIndicesOp(operands[0], low, high, extent, location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
     properties = {name: plain(value) for name, value in node.attributes if name != DEFERRED}
     op = cls.create(operands=operands, result_types=[type_of_node(node)], properties=properties)

@@ -13,10 +13,12 @@ from irc_frontend.shapes import axis_of, broadcast_shapes
 from irc_frontend.structure import reshape
 
 
-def checked(indices: Node, low: int, high: int) -> Node:
-    """The indices, of which one that is not low to high - 1 is an error of the run."""
+def checked(indices: Node, low: int, high: int, extent: int = 0) -> Node:
+    """The indices, of which one that is not low to high + extent - 1 is an error of the run. extent: of an array, which
+    a number may stand for."""
     _expect_integers(indices)
-    return Node("check_indices", (indices,), indices.shape, indices.element, (("low", low), ("high", high)))
+    attributes = (("low", low), ("high", high), ("extent", extent))
+    return Node("check_indices", (indices,), indices.shape, indices.element, attributes)
 
 
 def ascending(x: Node) -> Node:

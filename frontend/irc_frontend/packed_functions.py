@@ -12,6 +12,7 @@ from irc_frontend.arrangement_functions import concatenate
 from irc_frontend.elementwise_functions import maximum, minimum
 from irc_frontend.functions import ascending, check_indices, expand_dims, take
 from irc_frontend.graph import fail
+from irc_frontend.indexed import checked
 from irc_frontend.making_functions import arange
 from irc_frontend.tensor import Like, Tensor, node_of
 
@@ -22,7 +23,7 @@ def length_mask(lengths: Like, keys: int) -> Tensor:
     """Which of so many keys there are, bool[..., 1, keys], of sequences of these lengths[...], which have room for as
     many. A length that is less than 0, or more than that, is an error of the run."""
     found = _integers("length_mask", "lengths", lengths)
-    return arange(keys, dtype="i32") < expand_dims(expand_dims(check_indices(found, keys + 1), -1), -1)
+    return arange(keys, dtype="i32") < expand_dims(expand_dims(_up_to(found, keys), -1), -1)
 
 
 def packed_mask(
@@ -96,7 +97,7 @@ class _Parts:
         if found.ndim != 1 or found.size < 2:
             raise fail(f"packed_mask expects {what} of one axis, with two numbers or more, found {found.node.type}")
         starts = concatenate([check_indices(found[:1], 1), found[1:-1]])
-        ends = check_indices(starts + check_indices(found[1:] - starts, extent + 1), extent + 1)
+        ends = _up_to(starts + _up_to(found[1:] - starts, extent), extent)
         return _Parts(concatenate([starts, ends[-1:]]), concatenate([ends, ends[-1:]]), extent)
 
     def of_lengths(self, lengths: Like) -> _Parts:
@@ -105,8 +106,13 @@ class _Parts:
         room = self.ends[:-1] - self.starts[:-1]
         if found.shape != room.shape:
             raise fail(f"packed_mask expects a length for each of {room.size} sequences, found {found.node.type}")
-        found = room - check_indices(room - check_indices(found, self.extent + 1), self.extent + 1)
+        found = room - _up_to(room - _up_to(found, self.extent), self.extent)
         return _Parts(self.starts, concatenate([self.starts[:-1] + found, self.ends[-1:]]), self.extent)
+
+
+def _up_to(x: Tensor, extent: int) -> Tensor:
+    """The integers, which are 0 to an extent of an array."""
+    return Tensor.of(checked(x.node, 0, 1, extent))
 
 
 def _integers(function: str, what: str, x: Like) -> Tensor:

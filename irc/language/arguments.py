@@ -94,6 +94,10 @@ class Arguments:
             raise self.wrong(name, "an integer")
         return int(value.value)
 
+    def extent(self, name: str, default: int) -> int:
+        """An integer, or a size that is known when the program is called."""
+        return self._integer_item(name, self.value(name), ("int", "extent")) if name in self else default
+
     def integers(self, name: str) -> list[int]:
         """A list of integers."""
         return self._integers(name, ("int",))

@@ -95,7 +95,8 @@ def _ascending(op: nd.AscendingOp, operands: Sequence[str]) -> str:
 
 
 def _check_indices(op: nd.CheckIndicesOp, operands: Sequence[str]) -> str:
-    return call("check_indices", *operands, integer(op.low), integer(op.high))
+    beyond = [] if op.extent is None else [f"extent={extent_text(op.extent.value.data, dims_of(op))}"]
+    return call("check_indices", *operands, integer(op.low), integer(op.high), *beyond)
 
 
 def _conversion(op: nd.ConversionOp, operands: Sequence[str]) -> str:

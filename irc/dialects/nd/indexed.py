@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from irc.dialects.nd.base import (
     INTEGER,
@@ -56,21 +56,33 @@ class IndexedOp(NdOp, ABC):
 @irdl_op_definition
 class CheckIndicesOp(UnaryOp):
     """The indices x, all of which are low to high - 1: one that is not is an error of the run, on a GPU of the launch.
-    Where nothing reads an index, nothing need check it."""
+    Where nothing reads an index, nothing need check it. With an `extent`, which may stand for one that is known in a
+    call (`irc.dims`), they are i32 or i64, and low to high + extent - 1."""
 
     TAKES: ClassVar[Elements] = INTEGER
 
     name = "nd.check_indices"
     low = int_prop()
     high = int_prop()
+    extent = opt_prop_def(IntegerAttr.constr(type=IndexType()))
 
-    def __init__(self, x: Operand, low: int, high: int, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"low": low, "high": high}, location)
+    def __init__(self, x: Operand, low: int, high: int, extent: int = 0, *, location: Location | None = None):
+        beyond = {"extent": IntegerAttr(extent, IndexType())} if extent else {}
+        self.setup([x], [type_of(x)], {"low": low, "high": high, **beyond}, location)
+
+    @property
+    def end(self) -> int:
+        """What indices are less than, of the number that stands for the extent where one does."""
+        return integer(self.high) + (0 if self.extent is None else self.extent.value.data)
 
     def check(self) -> None:
         super().check()
-        if integer(self.low) > integer(self.high):
-            raise self.fail(f"expects low up to high, found {integer(self.low)} and {integer(self.high)}")
+        if self.extent is not None and self.extent.value.data <= 0:
+            raise self.fail(f"expects an extent, found {self.extent.value.data}")
+        if self.extent is not None and element_of(self.x).name not in ("i32", "i64"):
+            raise self.fail(f"expects i32 or i64 with an extent, found {type_of(self.x)}")
+        if integer(self.low) > self.end:
+            raise self.fail(f"expects low up to high, found {integer(self.low)} and {self.end}")
 
 
 @irdl_op_definition

@@ -88,7 +88,7 @@ def _clamped(indices: Array, extent: int) -> Array:
 
 @meaning(nd.CheckIndicesOp)
 def _check_indices(op: nd.CheckIndicesOp, args: Sequence[Array], precision: Precision) -> Array:
-    (indices,), low, high = args, integer(op.low), integer(op.high)
+    (indices,), low, high = args, integer(op.low), op.end
     wrong = indices[(indices < low) | (indices >= high)]
     if wrong.size:
         raise IrcError(f"index {wrong[0]} is out of range: {low} <= index < {high}", op.location)

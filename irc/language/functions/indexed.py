@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+
 from irc.language.arguments import Arguments
 from irc.language.builder import broadcast_shapes
 from irc.language.functions.registry import builtin
@@ -16,12 +18,17 @@ def _check_extent(args: Arguments, x: Array, indices: Array, axis: int) -> None:
         raise args.error(f"nothing to index on axis {axis} of {x}", "x")
 
 
-@builtin("check_indices(x, low, high)")
+@builtin("check_indices(x, low, high, extent=0)")
 def check_indices(args: Arguments) -> Value:
-    x, low, high = args.integer_array("x"), args.integer("low"), args.integer("high")
-    if low > high:
-        raise args.error(f"no index is from {low} to below {high}", "high")
-    return args.emit("check_indices", [x], x.shape, x.element, low=low, high=high)
+    x, low, high, extent = args.integer_array("x"), args.integer("low"), args.integer("high"), args.extent("extent", 0)
+    if extent < 0:
+        raise args.error(f"a negative extent, {extent}", "extent")
+    if low > high + extent:
+        raise args.error(f"no index is from {low} to below {high + extent}", "high")
+    if extent and x.element.name not in ("i32", "i64"):
+        raise args.wrong("x", "i32 or i64", "with an extent")
+    beyond = {"extent": IntegerAttr(extent, IndexType())} if extent else {}
+    return args.emit("check_indices", [x], x.shape, x.element, low=low, high=high, **beyond)
 
 
 @builtin("ascending(x)")

@@ -178,6 +178,30 @@ dim N in 1..3000, M in 1..3000, D = 64
 func f(q: bf16[2, M, D], k: bf16[2, N, D], v: bf16[2, N, D]) -> bf16[2, M, D] {
     return softmax(q @ permute(k, [0, 2, 1]) * 0.125) @ v
 }""",
+    "packed sequences": """
+dim S in 1..4096, H = 2, D = 64
+func f(q: bf16[S, H, D], k: bf16[S, H, D], v: bf16[S, H, D], lengths: i32[3]) -> bf16[S, H, D] {
+    ends = check_indices(minimum(cumsum(lengths, 0), S), 0, 1, extent=S)
+    row = iota([S], i32, axis=0)
+    number = sum(cast(ends[:, None] <= row, i32), axis=0)
+    first = ascending(take(concat([zeros([1], i32), ends], 0), number))
+    last = ascending(minimum(take(concat([ends, ends[2:]], 0), number), row + 1))
+    seen = (row >= first[:, None]) & (row < last[:, None])
+    t = attention(permute(q, [1, 0, 2]), permute(k, [1, 0, 2]), permute(v, [1, 0, 2]), bias=seen)
+    return permute(t, [1, 0, 2])
+}""",
+    "packed sequences' gradient": """
+dim S in 1..8192, D = 64
+func f(q: bf16[S, D], k: bf16[S, D], g: bf16[S, D], lengths: i32[3]) -> bf16[S, D] {
+    ends = check_indices(minimum(cumsum(lengths, 0), S), 0, 1, extent=S)
+    row = iota([S], i32, axis=0)
+    number = sum(cast(ends[:, None] <= row, i32), axis=0)
+    first = ascending(take(concat([zeros([1], i32), ends], 0), number))
+    last = ascending(minimum(take(concat([ends, ends[2:]], 0), number), row + 1))
+    seen = (row >= first[:, None]) & (row < last[:, None])
+    weights = where(seen, exp(cast(q @ transpose(k), f32) * 0.0625), 0)
+    return permute(cast(weights, bf16), [1, 0]) @ g
+}""",
     "sequence block": """
 dim B in 1..64, S in 1..512, D = 64, V = 100
 func f(table: bf16[V, D], ids: i32[B, S], w: bf16[D, 3 * D], p: bf16[D, V]) -> (bf16[B, S, V], bf16[B, D]) {

@@ -24,3 +24,11 @@ func.func @outside(%j: tensor<8xi32>) -> (tensor<8xi32>, tensor<5xi32>, tensor<2
   %c = nd.check_indices %k {low = 0, high = 200} : tensor<200xi8>
   func.return %a, %b, %c : tensor<8xi32>, tensor<5xi32>, tensor<200xi8>
 }
+
+// An extent that is known is a number.
+// CHECK-LABEL: func.func @known
+// CHECK:         nd.check_indices %i {low = 0, high = 31} : tensor<4xi32>
+func.func @known(%i: tensor<4xi32>) -> tensor<4xi32> {
+  %r = nd.check_indices %i {low = 0, high = 1, extent = 30 : index} : tensor<4xi32>
+  func.return %r : tensor<4xi32>
+}

@@ -233,6 +233,22 @@ func.func @invalid(%i: tensor<2xi32>) {
 
 // -----
 
+func.func @invalid(%i: tensor<2xi32>) {
+  // expected-error @below {{nd.check_indices expects an extent, found 0}}
+  %r = nd.check_indices %i {low = 0, high = 1, extent = 0 : index} : tensor<2xi32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%i: tensor<2xi8>) {
+  // expected-error @below {{nd.check_indices expects i32 or i64 with an extent, found tensor<2xi8>}}
+  %r = nd.check_indices %i {low = 0, high = 1, extent = 521 : index} : tensor<2xi8>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%x: tensor<4xf32>, %i: tensor<2xf32>) {
   // expected-error @below {{nd.take expects integer elements, found tensor<2xf32>}}
   %r = nd.take %x, %i {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>

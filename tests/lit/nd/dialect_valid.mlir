@@ -147,6 +147,8 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %triu = nd.triu %x {k = 2} : tensor<4x8xf32>
   // CHECK: %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
   %checked = nd.check_indices %n {low = -8, high = 8} : tensor<3xi64>
+  // CHECK: %offsets = nd.check_indices %n {low = 0, high = 1, extent = 521 : index} : tensor<3xi64>
+  %offsets = nd.check_indices %n {low = 0, high = 1, extent = 521 : index} : tensor<3xi64>
   // CHECK: %rising = nd.ascending %n : tensor<3xi64>
   %rising = nd.ascending %n : tensor<3xi64>
   // CHECK: %take = nd.take %x, %n {axis = 1} : (tensor<4x8xf32>, tensor<3xi64>) -> tensor<4x3xf32>
