@@ -33,9 +33,9 @@ def of_extent(op: nd.CheckIndicesOp, at: Inserter) -> SSAValue | None:
     if not varying(extent, dims_of(op)):
         return at.value(nd.CheckIndicesOp(op.x, low, op.end))
     x, i64 = Term(op.x, at), element_named("i64")
-    x = Term(at.value(nd.CheckIndicesOp(x.value, low, x.element.limits()[1])), at).cast(i64)
+    x = Term(at.value(nd.CheckIndicesOp(x.value, low, int(x.element.limits()[1]))), at).cast(i64)
     last = Term(at.value(nd.ExtentOp(extent, x.shape)), at) + (high - 1)
-    room = at.value(nd.CheckIndicesOp((last - x).value, 0, i64.limits()[1]))
+    room = at.value(nd.CheckIndicesOp((last - x).value, 0, int(i64.limits()[1])))
     return (last - Term(room, at)).cast(element_of(op.x)).value
 
 
