@@ -53,4 +53,4 @@ def test_weights_are_loaded_before_the_wait() -> None:
     first, second = (print_kernels([op]) for op in module.ops if isinstance(op, KernelOp))
     for text, is_early in ((first, False), (second, True)):
         code = text[text.index("__global__") :]
-        assert (code.index("load_read_only_16") < code.index("dependency_wait")) == is_early
+        assert (code.index("load_read_only_16") < code.index("griddepcontrol.wait")) == is_early
