@@ -149,8 +149,8 @@ def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
         attributes = dict(node.attributes)
         return TopkOp(operands[0], _integer(attributes["k"]), _integer(attributes["axis"]), location=location)
     if node.op == "check_indices":
-        low, high, extent = (_integer(value) for _, value in node.attributes)
-        return CheckIndicesOp(operands[0], low, high, extent, location=location)
+        numbers = {name: _integer(value) for name, value in node.attributes}
+        return CheckIndicesOp(operands[0], **numbers, location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
     properties = {name: plain(value) for name, value in node.attributes if name != DEFERRED}
     op = cls.create(operands=operands, result_types=[type_of_node(node)], properties=properties)
