@@ -52,7 +52,8 @@ class Rank:
     """This process among those of the run. bucket: MiB of gradients that DDP averages at a time."""
 
     def __init__(self, number: int, world: int, args: argparse.Namespace):
-        self.compilers = [name for name in args.compilers if name == "irc" or not args.cpu]
+        # On CPUs torch.compile would need a compiler of C++.
+        self.compilers = ["irc"] if args.cpu or args.no_compile else list(COMPILERS)
         self.bucket: float = args.bucket
         self.number, self.world, self.small = number, world, args.small or args.cpu
         self.device = torch.device("cpu") if args.cpu else torch.device("cuda", number)
@@ -206,9 +207,7 @@ def run_llama(rank: Rank, *, sequence: bool) -> list[dict[str, Any]]:
     torch.set_float32_matmul_precision("high")
     mesh = init_device_mesh(rank.device.type, (rank.world,))
     block = parallelized(whole, mesh, sequence=sequence)
-    runs = {"eager": block, **{name: torch.compile(block, dynamic=False, **o) for name, o in COMPILERS.items()}}
-    if rank.is_cpu:  # torch.compile would need a compiler of C++
-        del runs["compile"]
+    runs = {"eager": block, **{name: torch.compile(block, dynamic=False, **COMPILERS[name]) for name in rank.compilers}}
 
     def own(value: torch.Tensor) -> torch.Tensor:
         """What the block takes: all words, or this rank's."""
@@ -331,9 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--small", action="store_true", help="small sizes, which check numbers alone")
     parser.add_argument("--cpu", action="store_true", help="small sizes by gloo")
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument(
-        "--compilers", type=lambda text: text.split(","), default=list(COMPILERS), help="irc, and torch's: compile"
-    )
+    parser.add_argument("--no-compile", action="store_true", help="without torch.compile")
     parser.add_argument("--bucket", type=float, default=25.0, help="MiB of gradients that DDP averages at a time")
     parser.add_argument("--seconds", type=float, default=570.0, help="after which everything ends")
     parser.add_argument("--trace", help="file for a trace of all ranks")

@@ -18,7 +18,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.configs.footprint import Estimator
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
-from irc.ir.targets import Target
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target
 from irc.support.integers import ceil_div
 
 COUNTS = ("stages", "warps", "group", "split", "occupancy", "unroll", "subtile", "load_stages", "store_stages", "lag")
@@ -118,6 +118,7 @@ def _of_kernel(kernel: FusedOp) -> Features:
     sizes = [prod(shape_of(value)) for value in arrays]
     widths = [element_of(value.type).size for value in arrays]
     first, last = shape_of(arrays[0]) or (1,), shape_of(arrays[-1]) or (1,)
+    row_bytes = first[-1] * widths[0], last[-1] * widths[-1]
     found = {f"kind={anchor.value}": float(kernel.kind is anchor) for anchor in Anchor}
     found |= {
         "arrays": float(len(arrays)),
@@ -127,7 +128,7 @@ def _of_kernel(kernel: FusedOp) -> Features:
         "width": float(max(widths)),
         "row in": log(first[-1]),
         "row out": log(last[-1]),
-        "aligned": float(all(shape[-1] * width % 16 == 0 for shape, width in ((first, widths[0]), (last, widths[-1])))),
+        "aligned": float(all(size % TENSOR_MAP_ALIGNMENT == 0 for size in row_bytes)),
         "batch": 0.0,
         "rows": 0.0,
         "columns": 0.0,

@@ -30,24 +30,20 @@ from torch.nested._internal.nested_tensor import (
 from irc_frontend.torch.graphs import Run, boxed
 from irc_frontend.torch.ops.packed import why_slow_packed
 from irc_frontend.torch.preparation import results_of
+from irc_frontend.torch.retargeting import retarget
 from irc_frontend.torch.rules import REASON, Left
-from irc_frontend.torch.scaled_dot_product import expect_known_type, transformed_in
+from irc_frontend.torch.scaled_dot_product import expect_known_type
 
 # Attention
 
 
 def with_jagged_attention(module: GraphModule) -> GraphModule:
     """A graph of torch's functions in which attention of jagged tensors calls irc's; also in graphs that it holds."""
-    for each in module.modules():
-        if not isinstance(each, GraphModule):
-            continue
-        transformed = transformed_in(each.graph)
-        for node in each.graph.find_nodes(op="call_function", target=F.scaled_dot_product_attention):
-            is_jagged = isinstance(node.meta.get("example_value"), NestedTensor)
-            if is_jagged and node not in transformed:
-                node.target = jagged_attention
-        each.recompile()
-    return module
+    return retarget(module, jagged_attention, F.scaled_dot_product_attention, chosen=_is_jagged)
+
+
+def _is_jagged(node: FxNode) -> bool:
+    return isinstance(node.meta.get("example_value"), NestedTensor)
 
 
 def jagged_attention(

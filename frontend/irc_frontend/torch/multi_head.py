@@ -18,21 +18,14 @@ from torch.fx.traceback import annotate
 
 from irc_frontend.torch.dropout import words_of
 from irc_frontend.torch.masks import Seen
+from irc_frontend.torch.retargeting import retarget
 from irc_frontend.torch.rules import REASON, Left
-from irc_frontend.torch.scaled_dot_product import expect_known, expect_known_dropout, expect_quick, transformed_in
+from irc_frontend.torch.scaled_dot_product import expect_known, expect_known_dropout, expect_quick
 
 
 def with_own_heads(module: GraphModule) -> GraphModule:
     """A graph of torch's functions whose multi-head attention calls irc's; also in graphs that it holds."""
-    for each in module.modules():
-        if not isinstance(each, GraphModule):
-            continue
-        transformed = transformed_in(each.graph)
-        for node in each.graph.find_nodes(op="call_function", target=F.multi_head_attention_forward):
-            if node not in transformed:
-                node.target = multi_head_attention
-        each.recompile()
-    return module
+    return retarget(module, multi_head_attention, F.multi_head_attention_forward)
 
 
 def _attention(

@@ -21,16 +21,13 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.fx import GraphModule
 
+from irc_frontend.torch.retargeting import retarget
+
 
 def with_own_resampling(module: GraphModule) -> GraphModule:
     """A graph of torch's functions whose bilinear resampling is made of sums of neighbors; also in graphs that it
     holds."""
-    for each in module.modules():
-        if isinstance(each, GraphModule):
-            for node in each.graph.find_nodes(op="call_function", target=F.interpolate):
-                node.target = interpolate
-            each.recompile()
-    return module
+    return retarget(module, interpolate, F.interpolate, in_transforms=True)
 
 
 def interpolate(

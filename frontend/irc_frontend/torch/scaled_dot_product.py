@@ -25,6 +25,7 @@ from irc_frontend.torch.dropout import words_of
 from irc_frontend.torch.masks import Seen, seen_by
 from irc_frontend.torch.ops.attention import why_slow_attention
 from irc_frontend.torch.preparation import order_of
+from irc_frontend.torch.retargeting import transformed_in
 from irc_frontend.torch.rules import REASON, Left
 
 OWN = torch.ops.irc.attention.default
@@ -69,17 +70,6 @@ def _give_fast_attention(module: GraphModule) -> None:
             node.meta["custom"] = {**node.meta.get("custom", {}), REASON: reason.message}
             _give_fast_form(module.graph, call)
     module.recompile()
-
-
-def transformed_in(graph: Graph) -> set[FxNode]:
-    """The nodes between the begin and the end of a vmap, grad or jvp, which have rules for torch's attention alone."""
-    found, depth = set[FxNode](), 0
-    for node in graph.nodes:
-        name = getattr(node.target, "__name__", "")
-        depth += name.endswith("_increment_nesting") - name.endswith("_decrement_nesting")
-        if depth:
-            found.add(node)
-    return found
 
 
 def _call(node: FxNode, known: dict[FxNode, Seen | None]) -> Call:

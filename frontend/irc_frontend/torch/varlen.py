@@ -17,8 +17,9 @@ from torch.fx.traceback import annotate
 
 from irc_frontend.torch.masks import Seen
 from irc_frontend.torch.ops.packed import why_slow_packed
+from irc_frontend.torch.retargeting import retarget
 from irc_frontend.torch.rules import REASON, Left
-from irc_frontend.torch.scaled_dot_product import expect_known, expect_quick, transformed_in
+from irc_frontend.torch.scaled_dot_product import expect_known, expect_quick
 
 ALL = -1
 """A side of torch's window without an end."""
@@ -27,16 +28,7 @@ ALL = -1
 def with_own_varlen(module: GraphModule) -> GraphModule:
     """A graph of torch's functions in which attention of such sequences calls irc's; also in graphs that it holds."""
     op = getattr(torch.ops.torch_attn, "_varlen_attn", None)  # which torch.nn.attention.varlen defines
-    for each in module.modules():
-        if op is None or not isinstance(each, GraphModule):
-            continue
-        transformed = transformed_in(each.graph)
-        for target in (op, op.default):
-            for node in each.graph.find_nodes(op="call_function", target=target):
-                if node not in transformed:
-                    node.target = varlen_attention
-        each.recompile()
-    return module
+    return module if op is None else retarget(module, varlen_attention, op, op.default)
 
 
 def varlen_attention(
