@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IndexType
 
+from irc.analysis.accesses import access_of
 from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.layout.affine import slope_of
 
+UNIT = 16
+"""Bytes: rows of a box are so many times some number, and begin at such a multiple of bytes within a row of the view. A
+chip takes another start for an illegal instruction, with every swizzle (measured on an H100)."""
 SWIZZLE_BYTES = 128
 """The width of the swizzle pattern that GEMM operands use."""
 MAX_RANK = 5
@@ -32,9 +36,9 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     view = op.view_type
     size = element_of(view.element_type).size
     strides = view.get_strides()
-    if not 1 <= view.rank <= MAX_RANK or strides[-1] != 1 or view.alignment < 16 or 0 in view.get_shape():
+    if not 1 <= view.rank <= MAX_RANK or strides[-1] != 1 or view.alignment < UNIT or 0 in view.get_shape():
         return None
-    if any(s * size % 16 or s * size >= 1 << 40 for s in strides[:-1]):
+    if any(s * size % UNIT or s * size >= 1 << 40 for s in strides[:-1]):
         return None
     if any(not isinstance(s.type, IndexType) for s in op.symbols):
         return None
@@ -49,7 +53,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     if not _are_followed(used, shape) or (used != sorted(used) and len(shape) != 2):
         return None
     inner = dims[-1]
-    if inner is None or shape[inner] * size < 16:
+    if inner is None or shape[inner] * size < UNIT or access_of(op).vector(inner, UNIT // size) * size < UNIT:
         return None
     if any(shape[d] > MAX_BOX for d in range(len(shape)) if d != inner):
         return None

@@ -438,3 +438,11 @@ def test_sums_of_columns_that_are_only_stored(lazy: bool) -> None:
     assert counts.executions("cuda.shared_load") == tiles * warps
     assert counts.executions("cuda.store") == tiles
     assert counts.conflicts == 0
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_parts_of_short_rows(parts: int) -> None:
+    """Parts of K that begin at 16 bytes of a row come as boxes; threads load those that begin between."""
+    program = lowered(product_text("bf16", 128, 64, 16, "nt"), (64, 64, 64), split=parts, instruction="wgmma")
+    assert program.ops("cuda.tma_load") == (1 if parts == 2 else 0)
+    program.check()

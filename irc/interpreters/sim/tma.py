@@ -58,6 +58,9 @@ class _Copy:
         self.frame, self.lane, self.box = s.frame, lane, _box(s, op, map)
         self.element = self.box.element_bytes
         self.pointer = map.pointer
+        if start[-1] * self.element % CHUNK:
+            text = f"{op.name} of rows that begin at byte {start[-1] * self.element}, which is no multiple of {CHUNK}"
+            s.fail("misaligned", op, text, s.numbers == lane)
         try:
             offset, self.inside = self.box.elements(start, moved)
         except ValueError as error:
