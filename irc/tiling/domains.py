@@ -90,8 +90,13 @@ class Operand:
         return Operand(element_type, tuple(shape), row_major(shape))
 
     def grouped(self, bindings: Bindings, groups: Sequence[tuple[int, int]], coords: Coords) -> Coords:
-        """Coordinates in the view whose dimensions are these groups."""
-        return tuple(bindings.resolve(linearize(coords[a:b], self.shape[a:b])) for a, b in groups)
+        """Coordinates in the view whose dimensions are these groups. An axis of one element that another merges with is
+        at 0, whatever its coordinate is computed from."""
+        return tuple(self._merged(bindings, a, b, coords) for a, b in groups)
+
+    def _merged(self, bindings: Bindings, a: int, b: int, coords: Coords) -> Lin:
+        axes = [i for i in range(a, b) if self.shape[i] != 1] or [b - 1]
+        return bindings.resolve(linearize([coords[i] for i in axes], [self.shape[i] for i in axes]))
 
     def cost(self, bindings: Bindings) -> tuple[int, tuple[tuple[int, int], ...]]:
         """The divisions of all accesses under the best grouping found, and that grouping."""
