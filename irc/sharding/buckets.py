@@ -31,18 +31,24 @@ def bucket(function: FuncOp, limit: int) -> None:
 
 
 def order(function: FuncOp) -> None:
-    """Puts what no collective needs behind everything else, and each collective behind what it needs. Work of the rest
-    stays in its order, behind what it needs."""
+    """Puts each collective as early as what it needs allows, those behind the shortest ways first, and behind all of
+    them what none needs. Gradients of weights, say, are computed where the pass over a layer has come to them, and
+    exchanged beside the rest of that pass. Work for one collective stays in its order."""
     block = function.body.block
     *ops, terminator = block.ops
-    if not any(isinstance(op, CollectiveOp) for op in ops):
+    depths = _depths(ops)
+    collectives = sorted((op for op in ops if isinstance(op, CollectiveOp)), key=lambda op: depths[op])
+    if not collectives:
         return
-    feeding: set[Operation] = set()
-    for op in reversed(ops):
-        if isinstance(op, CollectiveOp) or any(use.operation in feeding for v in op.results for use in v.uses):
-            feeding.add(op)
-    places = {op: place for place, op in enumerate(ops)}
-    keys = {op: (op not in feeding, -1 if isinstance(op, CollectiveOp) else places[op], places[op]) for op in ops}
+    first: dict[Operation, int] = {}
+    for number, collective in enumerate(collectives):
+        found: list[Operation] = [collective]
+        while found:
+            op = found.pop()
+            if op not in first:
+                first[op] = number
+                found += _makers(op, depths)
+    keys = {op: (first.get(op, len(collectives)), place) for place, op in enumerate(ops)}
     found = _ordered(ops, keys)
     for op in ops:
         op.detach()
@@ -121,7 +127,7 @@ def _join(ops: Sequence[AllReduceOp]) -> None:
         op.erase()
 
 
-def _ordered(ops: Sequence[Operation], keys: Mapping[Operation, tuple[bool, int, int]]) -> list[Operation]:
+def _ordered(ops: Sequence[Operation], keys: Mapping[Operation, tuple[int, int]]) -> list[Operation]:
     """Operands before users, otherwise by keys."""
     missing = {op: len(_makers(op, keys)) for op in ops}
     by_place = {keys[op]: op for op in ops}

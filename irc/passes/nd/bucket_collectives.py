@@ -17,8 +17,10 @@ from irc.support.diagnostics import IrcError
 @dataclass(frozen=True)
 class BucketCollectivesPass(Pass):
     """Join `nd.all_reduce` of the same ranks, monoid and element type that do not need each other, in the order in
-    which they become ready: small gradients are one exchange, without a copy. Then order each function: a collective
-    stands right behind what it needs, and what no collective needs (the updates of parameters) behind everything else.
+    which they become ready: small gradients are one exchange, without a copy. Then order each function: what the
+    collective needs that is ready first comes first, and that collective right behind it, so that the gradients of a
+    layer are exchanged beside the pass over the layers before it. What no collective needs (the updates of parameters)
+    comes last.
     """
 
     name: ClassVar[str] = "bucket-collectives"

@@ -27,3 +27,29 @@ func.func @step(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf3
   %v = nd.all_reduce %c {monoid = "max", over = "d"} : tensor<8xf32>
   func.return %p, %q, %t, %u, %v : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// The gradient of the last weight is computed and exchanged before the pass back goes on, whatever the order of weights.
+// CHECK-LABEL: func.func @gradients
+// CHECK-NEXT:    %[[A:.*]] = nd.exp %x
+// CHECK-NEXT:    %[[B:.*]] = nd.exp %[[A]]
+// CHECK-NEXT:    %[[G1:.*]] = nd.neg %[[B]]
+// CHECK-NEXT:    %[[W1:.*]] = nd.mul %[[A]], %[[G1]]
+// CHECK-NEXT:    %[[R1:.*]] = nd.all_reduce %[[W1]]
+// CHECK-NEXT:    %[[G0:.*]] = nd.neg %[[G1]]
+// CHECK-NEXT:    %[[W0:.*]] = nd.mul %x, %[[G0]]
+// CHECK-NEXT:    %[[R0:.*]] = nd.all_reduce %[[W0]]
+// CHECK-NEXT:    nd.sub %x, %[[R0]]
+// CHECK-NEXT:    nd.sub %x, %[[R1]]
+func.func @gradients(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %a = nd.exp %x : tensor<16xf32>
+  %b = nd.exp %a : tensor<16xf32>
+  %g1 = nd.neg %b : tensor<16xf32>
+  %g0 = nd.neg %g1 : tensor<16xf32>
+  %w0 = nd.mul %x, %g0 : tensor<16xf32>
+  %r0 = nd.all_reduce %w0 {monoid = "sum", over = "d"} : tensor<16xf32>
+  %u0 = nd.sub %x, %r0 : tensor<16xf32>
+  %w1 = nd.mul %a, %g1 : tensor<16xf32>
+  %r1 = nd.all_reduce %w1 {monoid = "sum", over = "d"} : tensor<16xf32>
+  %u1 = nd.sub %x, %r1 : tensor<16xf32>
+  func.return %u0, %u1 : tensor<16xf32>, tensor<16xf32>
+}
