@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 from xdsl.ir import Operation, SSAValue
@@ -20,7 +21,7 @@ from irc.analysis.budgets import (
 )
 from irc.analysis.cascade_parts import parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
-from irc.analysis.op_classes import size_of
+from irc.analysis.op_classes import shape_of, size_of
 from irc.analysis.pages import page_rows
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.analysis.strided_views import strided_view
@@ -181,7 +182,15 @@ def _lasting(cascade: Cascade) -> int:
 def _is_loadable(op: Operation, side: int) -> bool:
     """Whether tensor maps load an operand: an array, or what the kernel takes from one."""
     view = strided_view(op.operands[side])
-    return view.is_loadable if view.is_moved else is_loadable(op, side)
+    return view.is_loadable if view.is_moved or _is_apart(op, side) else is_loadable(op, side)
+
+
+def _is_apart(op: Operation, side: int) -> bool:
+    """Whether a product adds up over several axes of an operand that are not side by side, as over positions and over
+    heads that share keys."""
+    iteration = iteration_of(op)
+    axes = [axis for axis in iteration.axes(iteration.inputs[side].map, "k") if shape_of(op.operands[side])[axis] != 1]
+    return any(b != a + 1 for a, b in pairwise(axes))
 
 
 def _moved(kernel: FusedOp, cascade: Cascade, config: ConfigAttr) -> int:
