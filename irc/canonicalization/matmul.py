@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.canonicalization.simplify import Table, defined_by
 from irc.dialects import nd
@@ -58,6 +58,11 @@ def _keeps_order(permute: nd.PermuteOp | None, free: Sequence[int]) -> bool:
         return False
     sources = [ints(permute.permutation)[axis] for axis in free]
     return sources == sorted(sources)
+
+
+def absorbs(op: Operation, index: int, permute: nd.PermuteOp) -> bool:
+    """Whether an op is a product that reads its operand `index`, a permute, as it lies before the permute."""
+    return isinstance(op, nd.MatmulOp) and _keeps_order(permute, (op.lhs_free, op.rhs_free)[index])
 
 
 def permuted_lhs(op: nd.MatmulOp, at: Inserter) -> SSAValue | None:

@@ -24,6 +24,7 @@ from math import prod
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.canonicalization.matmul import absorbs
 from irc.canonicalization.simplify import Table, defined_by, for_each, merged, rebuilt, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, plain, shape_of
@@ -176,12 +177,15 @@ def merge_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
 
 def merge_after_permute(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     """A permute of a reshape that merges axes: they are permuted first, where that gives the order that a result or a
-    convolution has, or where they are permuted already."""
+    convolution has, or where they are permuted already. Not where products read as it lies what others use too, as the
+    gradients of a projection's weights and of its input read that of its result."""
     reshape = defined_by(op.x, nd.ReshapeOp)
     if reshape is None or kept_axes(shape_of(reshape.x), shape_of(op.x)) is not None:
         return None
     is_asked = all(isinstance(use.operation, ReturnOp | nd.ConvOp) for use in op.result.uses)
     if isinstance(reshape.x, BlockArgument) or not (is_asked or isinstance(reshape.x.owner, nd.PermuteOp)):
+        return None
+    if not reshape.x.has_one_use() and all(absorbs(use.operation, use.index, op) for use in op.result.uses):
         return None
     groups = _factors(shape_of(reshape.x), shape_of(op.x))
     if not groups or any(len(new) != 1 for _, new in groups):

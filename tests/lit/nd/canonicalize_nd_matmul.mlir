@@ -61,3 +61,30 @@ func.func @grouped(%x: tensor<8x16xf32>, %w: tensor<3x5x8xf32>, %y: tensor<16x5x
   %t = nd.permute %n {permutation = [0, 2, 1]} : tensor<3x8x5xf32> -> tensor<3x5x8xf32>
   func.return %m, %t : tensor<16x5xf32>, tensor<3x5x8xf32>
 }
+
+// What is permuted for others too is read as it lies there, not permuted once more: gradients of a projection's weights
+// beside that of its input. Where the weights' alone use it, one permute is what it was.
+// CHECK-LABEL: func.func @gradients_of_a_projection
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %d {permutation = [0, 2, 1, 3]}
+// CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[P]] : tensor<4x512x4x128xbf16> -> tensor<2048x512xbf16>
+// CHECK-NEXT:    nd.matmul %[[R]], %x {lhs_contract = [0], rhs_contract = [0]}
+// CHECK-NEXT:    nd.matmul %[[R]], %w {lhs_contract = [1], rhs_contract = [0]}
+func.func @gradients_of_a_projection(%d: tensor<4x4x512x128xbf16>, %x: tensor<2048x64xbf16>, %w: tensor<512x64xbf16>) -> (tensor<512x64xbf16>, tensor<2048x64xbf16>) {
+  %p = nd.permute %d {permutation = [0, 2, 1, 3]} : tensor<4x4x512x128xbf16> -> tensor<4x512x4x128xbf16>
+  %r = nd.reshape %p : tensor<4x512x4x128xbf16> -> tensor<2048x512xbf16>
+  %t = nd.permute %r {permutation = [1, 0]} : tensor<2048x512xbf16> -> tensor<512x2048xbf16>
+  %a = nd.matmul %t, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x2048xbf16>, tensor<2048x64xbf16>) -> tensor<512x64xbf16>
+  %s = nd.reshape %p : tensor<4x512x4x128xbf16> -> tensor<2048x512xbf16>
+  %b = nd.matmul %s, %w {lhs_contract = [1], rhs_contract = [0]} : (tensor<2048x512xbf16>, tensor<512x64xbf16>) -> tensor<2048x64xbf16>
+  func.return %a, %b : tensor<512x64xbf16>, tensor<2048x64xbf16>
+}
+
+// CHECK-LABEL: func.func @gradient_of_weights_alone
+// CHECK-NEXT:    nd.permute %d {permutation = [1, 3, 0, 2]}
+func.func @gradient_of_weights_alone(%d: tensor<4x4x512x128xbf16>, %x: tensor<2048x64xbf16>) -> tensor<512x64xbf16> {
+  %p = nd.permute %d {permutation = [0, 2, 1, 3]} : tensor<4x4x512x128xbf16> -> tensor<4x512x4x128xbf16>
+  %r = nd.reshape %p : tensor<4x512x4x128xbf16> -> tensor<2048x512xbf16>
+  %t = nd.permute %r {permutation = [1, 0]} : tensor<2048x512xbf16> -> tensor<512x2048xbf16>
+  %a = nd.matmul %t, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x2048xbf16>, tensor<2048x64xbf16>) -> tensor<512x64xbf16>
+  func.return %a : tensor<512x64xbf16>
+}
