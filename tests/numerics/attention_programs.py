@@ -260,3 +260,28 @@ def _map(
 def _reduce(result: str, value: str, type: str, out: str, op: str) -> str:
     head = f"{result} = tile.reduce {value} {{axes = array<i64: 1>}} : {type} -> {out}"
     return f"{head} {{\n^bb0(%x: f32, %y: f32):\n%z = arith.{op} %x, %y : f32\ntile.yield %z : f32\n}}"
+
+
+EVERY = [
+    Attention(
+        f'instruction = "{instruction}", warps = {rows // 16}, stages = {stages}, schedule = "{schedule}"',
+        *(rows, keys, head, 3 * rows, 5 * keys),
+        tiles="" if schedule == "grid" else 'schedule "persistent" ',
+    )
+    for instruction, schedules in {
+        "fma": "grid persistent",
+        "mma": "grid persistent",
+        "wgmma": "grid persistent pingpong",
+    }.items()
+    for schedule in schedules.split()
+    for stages in (1, 2, 3, 4)
+    for rows, keys, head in (
+        (64, 64, 64),
+        (64, 128, 64),
+        (64, 80, 128),
+        (64, 80, 256),
+        (128, 112, 128),
+        (128, 176, 128),
+    )
+]
+"""A block that persists has two tiles, and a tile more steps than stages."""

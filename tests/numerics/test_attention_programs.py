@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawing import long
-from numerics.attention_programs import Attention
+from numerics.attention_programs import EVERY, Attention
 
 import irc
 from irc.codegen.nvrtc import compile_source
@@ -165,31 +165,6 @@ def test_turns_skip_the_stages_of_the_others(program: Attention) -> None:
     (result,) = interpreter.evaluate(lower(parse(program.text, "attention.mlir"), "tile", arch="sm_90a"), arguments)
     expected = program.expected(arguments)
     assert np.abs(result.astype(np.float64) - expected).max() < 1e-2 * np.abs(expected).max()
-
-
-EVERY = [
-    Attention(
-        f'instruction = "{instruction}", warps = {rows // 16}, stages = {stages}, schedule = "{schedule}"',
-        *(rows, keys, head, 3 * rows, 5 * keys),
-        tiles="" if schedule == "grid" else 'schedule "persistent" ',
-    )
-    for instruction, schedules in {
-        "fma": "grid persistent",
-        "mma": "grid persistent",
-        "wgmma": "grid persistent pingpong",
-    }.items()
-    for schedule in schedules.split()
-    for stages in (1, 2, 3, 4)
-    for rows, keys, head in (
-        (64, 64, 64),
-        (64, 128, 64),
-        (64, 80, 128),
-        (64, 80, 256),
-        (128, 112, 128),
-        (128, 176, 128),
-    )
-]
-"""A block that persists has two tiles, and a tile more steps than stages."""
 
 
 @long(48, of_all=6)
