@@ -29,6 +29,7 @@ from irc.analysis.op_classes import (
     taps_of,
 )
 from irc.dialects.kernel import Anchor
+from irc.dialects.nd import CollectiveOp
 from irc.ir.targets import target_of
 
 MAX_PLACES = 16
@@ -114,6 +115,7 @@ class FusionGraph:
         self._places: list[int] = [1] * len(self.ops)
         """At how many places a node is computed for an element of its cluster's results."""
         self._alive: dict[Cluster, None] = dict.fromkeys(self.cluster_of)
+        self._exchanges = sum(1 << i for i, op in enumerate(self.ops) if isinstance(op, CollectiveOp))
 
     def is_inlined(self, op: Operation) -> bool:
         """Whether users repeat the op. One whose result leaves the block is computed once.
@@ -189,6 +191,12 @@ class FusionGraph:
     def is_free(self, i: int) -> bool:
         """Whether no rule has placed the node yet, and one may."""
         return self.cluster_of[i].anchor is None and is_fusible(self.ops[i])
+
+    def delays_exchange(self, a: Cluster, b: Cluster) -> bool:
+        """Whether ranks would exchange results of one of the two later if both ran together: the first collective that
+        needs them is not the same."""
+        one, other = (cluster.downstream & self._exchanges for cluster in (a, b))
+        return one & -one != other & -other
 
     def can_merge(self, a: Cluster, b: Cluster) -> bool:
         """Whether a merge makes no cycle, of paths that leave one of the two and enter the other through a third, puts

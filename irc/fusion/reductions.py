@@ -190,8 +190,11 @@ def _arrays_ahead(graph: FusionGraph, i: int, cluster: Cluster) -> set[SSAValue]
 
 
 def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again."""
+    """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again. Nor
+    may an exchange between ranks wait for one of them that does not need it."""
     other = graph.cluster_of[i]
+    if graph.delays_exchange(cluster, other):
+        return False
     depends = cluster.downstream & other.members or other.downstream & cluster.members
     return not depends or can_return(cluster.domain, cluster.axes, graph.machine)
 

@@ -8,7 +8,7 @@ cost an event at every fork and join, behind which no launch may start early.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from irc.support.integers import ceil_div
@@ -31,31 +31,43 @@ class Member:
     held: int
 
 
-def group(dependencies: Sequence[Sequence[int]], members: Sequence[Member | None]) -> list[list[int]]:
+def group(
+    dependencies: Sequence[Sequence[int]], members: Sequence[Member | None], exchanges: Collection[int] = ()
+) -> list[list[int]]:
     """The steps in groups of one and more, in an order in which every group comes behind what it needs. `dependencies`
-    are without cycles; `members` has None for a step that stays by itself.
+    are without cycles; `members` has None for a step that stays by itself; `exchanges` are steps that no group delays:
+    the first of them that needs a step is the same for all of a group.
 
     Those of a group are as far from the end of the program, in steps on the longest way there. So none needs another,
     not even by way of other groups, and no step waits for a group that it would not have to wait for soon: updates of
     parameters, which nothing needs, all come together at the end.
     """
     together: dict[Hashable, list[int]] = {}
-    levels = _levels(dependencies)
+    order = [step for (step,) in _ordered([[step] for step in range(len(dependencies))], dependencies)]
+    levels, first = _levels(dependencies, order), _first(dependencies, order, exchanges)
     for step, member in enumerate(members):
-        key = step if member is None else (levels[step], member.kind)
+        key = step if member is None else (levels[step], first[step], member.kind)
         together.setdefault(key, []).append(step)
     groups = [part for steps in together.values() for part in _parts(steps, members)]
     return _ordered(groups, dependencies)
 
 
-def _levels(dependencies: Sequence[Sequence[int]]) -> list[int]:
+def _levels(dependencies: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
     """For each step how many steps the longest way from it to the end has."""
     levels = [0] * len(dependencies)
-    order = _ordered([[step] for step in range(len(dependencies))], dependencies)
-    for (step,) in reversed(order):
+    for step in reversed(order):
         for need in dependencies[step]:
             levels[need] = max(levels[need], levels[step] + 1)
     return levels
+
+
+def _first(dependencies: Sequence[Sequence[int]], order: Sequence[int], exchanges: Collection[int]) -> list[int]:
+    """For each step the number, in this order, of the first exchange that needs it; of all steps where none does."""
+    first = [len(order)] * len(dependencies)
+    for place, step in reversed(list(enumerate(order))):
+        for need in dependencies[step]:
+            first[need] = min(first[need], place if step in exchanges else first[step])
+    return first
 
 
 def _parts(steps: Sequence[int], members: Sequence[Member | None]) -> list[list[int]]:

@@ -198,7 +198,7 @@ class Steps:
     def _group(self) -> None:
         """Puts small launches of one kernel together, and all steps behind what they need."""
         members = [self._member(step) for step in self.steps]
-        groups = group([step.needs for step in self.steps], members)
+        groups = group([step.needs for step in self.steps], members, self.collectives)
         places = {step: place for place, steps in enumerate(groups) for step in steps}
         made: list[Step] = []
         for numbers in groups:
