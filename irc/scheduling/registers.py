@@ -14,6 +14,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.targets import MAX_REGISTERS
 from irc.scheduling.dependences import source_of
 from irc.scheduling.schedules import Schedule, carried_tiles, dots_of
+from irc.support.diagnostics import IrcError
 
 
 def registers_of(value: SSAValue) -> int:
@@ -55,6 +56,19 @@ def _span(value: SSAValue, place: Mapping[Operation, int]) -> tuple[int, int]:
     """The places of the ops in which a value is made and used last, beyond all where the loop carries it on."""
     begin = place[value.owner] if isinstance(value.owner, Operation) else -1
     return begin, max((place.get(use.operation, len(place)) for use in value.uses), default=begin)
+
+
+def check_registers(loop: scf.ForOp) -> None:
+    """Raises where a thread of the loop's partition has fewer registers than the accumulators and the left operand of a
+    dot in flight take: ptxas cannot spill them."""
+    for dot in dots_of(loop):
+        need = registers_of(dot.result) + (registers_of(dot.lhs) if isinstance(dot.lhs.type, TensorType) else 0)
+        if need > (has := _registers(loop)):
+            raise IrcError(
+                f"tile.dot holds {need} registers in each thread of its partition, which has {has}",
+                dot.location,
+                "smaller tiles in the program, or fewer warps in its #kernel.config",
+            )
 
 
 def registers_to_issue(loop: scf.ForOp) -> int:

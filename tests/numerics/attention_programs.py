@@ -3,6 +3,7 @@ softmax between them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,3 +286,6 @@ EVERY = [
     )
 ]
 """A block that persists has two tiles, and a tile more steps than stages."""
+
+REFUSED = re.compile(r"needs \d+ bytes of shared memory|holds \d+ registers in each thread")
+"""What is said of one that does not fit."""

@@ -17,7 +17,13 @@ from irc.scheduling.channels import is_in_step
 from irc.scheduling.dependences import body_of
 from irc.scheduling.loops import trips
 from irc.scheduling.prefetching import operands_ahead, subtiles_ahead
-from irc.scheduling.registers import allowed_registers, held_registers, registers_at_issue, registers_to_issue
+from irc.scheduling.registers import (
+    allowed_registers,
+    check_registers,
+    held_registers,
+    registers_at_issue,
+    registers_to_issue,
+)
 from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, sparing
 
 
@@ -47,6 +53,7 @@ class ScheduleLoopsPass(ProgramPass):
                 self._schedule(program, loop)
 
     def _schedule(self, program: tile.ProgramOp, loop: scf.ForOp) -> None:
+        check_registers(loop)
         chosen = self._chosen(program, loop) if dots_of(loop) else None
         if chosen is None and (chosen := _clamped(program, loop)) is not None:
             loop.attributes[tile.CLAMPED] = UnitAttr()
