@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from irc.runtime.artifact import DTYPES, Artifact
 from irc.runtime.cpu_plan import CpuKernel, CpuPlan, CpuStep
@@ -135,11 +138,29 @@ class CpuProgram:
     def _results(self, values: Sequence[Array | None], arrays: Sequence[Array]) -> tuple[Array, ...]:
         """The results, none in memory of an argument or of another result."""
         made: list[Array] = []
+        taken = _Taken(arrays)
         for number in self._returned:
             x = _contiguous(cast(Array, values[number]))
-            is_new = is_fresh(x) and not any(np.may_share_memory(x, y) for y in (*arrays, *made))
-            made.append(x if is_new else x.copy())
+            made.append(x if is_fresh(x) and taken.take(x) else x.copy())
         return tuple(made)
+
+
+class _Taken:
+    """Memory that arrays lie in. A step of training has hundreds of results: they are not compared in pairs."""
+
+    def __init__(self, arrays: Sequence[Array]):
+        spans = sorted(byte_bounds(x) for x in arrays if x.size)
+        self._begins, self._ends = [begin for begin, _ in spans], list(accumulate((end for _, end in spans), max))
+
+    def take(self, x: Array) -> bool:
+        """Takes what a new array lies in, unless some of it may be taken."""
+        begin, end = byte_bounds(x)
+        place = bisect_left(self._begins, end)
+        if place and self._ends[place - 1] > begin:
+            return x.size == 0
+        self._begins.insert(place, begin)
+        self._ends.insert(place, end)
+        return True
 
 
 class _Interpreted:
