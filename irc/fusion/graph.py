@@ -9,7 +9,7 @@ the test is a few operations on integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -99,6 +99,7 @@ class FusionGraph:
         self._repeated = set(repeated)
         self._stored = set(stored)
         self._inlined: dict[Operation, bool] = {}
+        self._read: dict[tuple[int, tuple[int, ...]], dict[SSAValue, None]] = {}
         self.ops: list[Operation] = [op for op in block.ops if self._is_node(op)]
         self.index: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
         self.sources: list[list[Edge]] = [self._edges(op) for op in self.ops]
@@ -173,9 +174,11 @@ class FusionGraph:
             clusters.append(Cluster(1 << i, inputs, inputs | upstream, downstream[i], work=work_of(self.ops[i])))
         return clusters
 
-    def arrays_read(self, i: int, shape: tuple[int, ...]) -> list[SSAValue]:
+    def arrays_read(self, i: int, shape: tuple[int, ...]) -> Collection[SSAValue]:
         """The arrays of a shape that the node reads element by element, also through ops that it repeats."""
-        found: dict[SSAValue, None] = {}
+        if (known := self._read.get((i, shape))) is not None:
+            return known
+        found = self._read[i, shape] = dict[SSAValue, None]()
         stack = list(self.ops[i].operands)
         while stack:
             value = stack.pop()
@@ -186,7 +189,7 @@ class FusionGraph:
                 found[value] = None
             elif is_elementwise(owner):
                 stack.extend(owner.operands)
-        return list(found)
+        return found
 
     def is_free(self, i: int) -> bool:
         """Whether no rule has placed the node yet, and one may."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import (
@@ -28,8 +30,9 @@ from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.returning import can_return
 from irc.ir.iteration import iteration_of
 
-Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]]
-"""Reductions by the shape that they run over and the axes, in program order."""
+Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, frozenset[SSAValue]]]
+"""Reductions by the shape that they run over and the axes, in program order, each with the arrays that it may read:
+fewer when other kernels have taken what it needs."""
 
 
 def grow_reductions(graph: FusionGraph) -> list[Cluster]:
@@ -38,7 +41,7 @@ def grow_reductions(graph: FusionGraph) -> list[Cluster]:
     alike: Alike = {}
     for i in nodes:
         if is_reduction(graph.ops[i]):
-            alike.setdefault(_reduced(graph, i), []).append(i)
+            alike.setdefault(_reduced(graph, i), {})[i] = frozenset(_arrays_ahead(graph, i))
     return [_grow(graph, i, alike) for i in nodes if graph.is_free(i)]
 
 
@@ -59,7 +62,7 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
         size = cluster.members.bit_count()
         if not scans:
             grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
-            _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
+            _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
         _absorb_shared_producers(graph, cluster)
         absorb_producers(graph, cluster, lambda j: _is_local(graph, j))
         if size != cluster.members.bit_count():
@@ -70,7 +73,7 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
             lambda j: _accept_elementwise(graph, j, cluster) or (not scans and _accept_pick(graph, j, cluster)),
         )
         if not scans:
-            _absorb_joined(graph, cluster, alike.get((cluster.domain, cluster.axes), []))
+            _absorb_joined(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
 
@@ -149,22 +152,22 @@ def _is_same_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     return is_reduction(graph.ops[i]) and _reduced(graph, i) == (cluster.domain, cluster.axes)
 
 
-def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
+def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: Mapping[int, frozenset[SSAValue]]) -> None:
     """Of the reductions that are alike, those that read an array which nodes along the domain read too."""
     read: set[SSAValue] = set()
     for i in bits(cluster.members):
         if cluster.tags.get(i) == cluster.identity or is_reduction(graph.ops[i]):
             read |= set(graph.arrays_read(i, cluster.domain))
-    for i in reductions:
-        if not graph.is_free(i):
+    for i, ahead in reductions.items():
+        if read.isdisjoint(ahead) or not graph.is_free(i) or not _is_independent(graph, i, cluster):
             continue
-        if read.isdisjoint(_arrays_ahead(graph, i, cluster)) or not _is_independent(graph, i, cluster):
+        if read.isdisjoint(_arrays_ahead(graph, i)):
             continue
         if graph.absorb(cluster, i):
             _label(graph, i, cluster)
 
 
-def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: list[int]) -> None:
+def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: Iterable[int]) -> None:
     """Of the reductions that are alike, those whose results the cluster alone reads, on rows: nothing stores them, as
     of the two products of a gated layer with one row."""
     for i in reductions:
@@ -175,12 +178,13 @@ def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: list[int]) 
             _label(graph, i, cluster)
 
 
-def _arrays_ahead(graph: FusionGraph, i: int, cluster: Cluster) -> set[SSAValue]:
-    """The arrays of the domain's shape that a node reads, or elementwise work that no kernel has yet and that it needs
-    would read in its kernel."""
+def _arrays_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
+    """The arrays of its domain's shape that a reduction reads, or elementwise work that no kernel has yet and that it
+    needs would read in its kernel."""
+    domain, _ = _reduced(graph, i)
     pending, seen, found = [i], {i}, set[SSAValue]()
     while pending:
-        for value in graph.arrays_read(pending.pop(), cluster.domain):
+        for value in graph.arrays_read(pending.pop(), domain):
             maker = graph.index.get(value.owner) if isinstance(value.owner, Operation) else None
             found.add(value)
             if maker is not None and maker not in seen and graph.is_free(maker) and is_elementwise(graph.ops[maker]):

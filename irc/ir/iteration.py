@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from itertools import chain
 from math import prod
 from operator import is_not
-from typing import ClassVar
+from typing import ClassVar, cast
 from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import TensorType
@@ -180,7 +181,13 @@ class IterationInterface(Operation, ABC):
 
 def pattern_of(op: Operation) -> Pattern | None:
     """None of an op that does not say how it iterates."""
-    return op.pattern if isinstance(op, IterationInterface) else None
+    return cast(IterationInterface, op).pattern if _iterates(type(op)) else None
+
+
+@cache
+def _iterates(kind: type[Operation]) -> bool:
+    """Known of each class: `isinstance` of an abstract class is a call of Python, and each rule of fusion asks."""
+    return issubclass(kind, IterationInterface)
 
 
 _known: WeakKeyDictionary[Operation, tuple[tuple[object, ...], Iteration]] = WeakKeyDictionary()
