@@ -370,6 +370,14 @@ def test_groups_are_of_one_kind_and_behind_what_they_need(graph: list[list[int]]
         done |= set(steps)
 
 
+def test_no_exchange_waits_for_a_launch_that_it_does_not_need() -> None:
+    """Sums 0 and 2, which ranks exchange in steps 1 and 3, have one launch where nothing exchanges them."""
+    graph: list[list[int]] = [[], [0], [], [2]]
+    members = [Member("sum", 8, 0), None, Member("sum", 8, 0), None]
+    assert group(graph, members) == [[0, 2], [1], [3]]
+    assert group(graph, members, exchanges=[1, 3]) == [[0], [1], [2], [3]]
+
+
 def test_arguments_and_repeated_results_are_copied() -> None:
     module, op = plan_of("""
 func.func @f(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {

@@ -349,3 +349,29 @@ func.func @apart(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> (tensor<64xf
   %b = nd.sum %yy {axes = [1]} : tensor<64x512xf32> -> tensor<64xf32>
   func.return %a, %b : tensor<64xf32>, tensor<64xf32>
 }
+
+// Two sums of one array are one kernel where ranks exchange them together, and two where one exchange would wait for the
+// other's sum.
+// CHECK-LABEL: func.func @exchanged_together
+// CHECK:         kernel.fused @exchanged_together_0 reduce
+// CHECK-NOT:     kernel.fused
+// CHECK:         nd.all_reduce
+func.func @exchanged_together(%x: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %s = nd.sum %x {axes = [1]} : tensor<64x128xf32> -> tensor<64xf32>
+  %m = nd.max %x {axes = [1]} : tensor<64x128xf32> -> tensor<64xf32>
+  %a, %b = nd.all_reduce %s, %m {monoid = "sum", over = "d"} : tensor<64xf32>
+  func.return %a, %b : tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK-LABEL: func.func @exchanged_apart
+// CHECK:         kernel.fused @exchanged_apart_0 reduce
+// CHECK:         nd.all_reduce
+// CHECK:         kernel.fused @exchanged_apart_1 reduce
+// CHECK:         nd.all_reduce
+func.func @exchanged_apart(%x: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %s = nd.sum %x {axes = [1]} : tensor<64x128xf32> -> tensor<64xf32>
+  %a = nd.all_reduce %s {monoid = "sum", over = "d"} : tensor<64xf32>
+  %m = nd.max %x {axes = [1]} : tensor<64x128xf32> -> tensor<64xf32>
+  %b = nd.all_reduce %m {monoid = "sum", over = "d"} : tensor<64xf32>
+  func.return %a, %b : tensor<64xf32>, tensor<64xf32>
+}
