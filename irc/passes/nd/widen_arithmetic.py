@@ -7,10 +7,11 @@ rounded by an inserted cast, once, only where docs/language.md (Numbers) says th
 - operands of `matmul`, `grouped_matmul`, `conv` and `attention`, and of `bitcast`,
 - casts to a narrow type that the user wrote. A cast that a decomposition left (`nd.deferred`) rounds nothing.
 
-A cast by the user from a widened value to f32 is the value itself, no longer declared narrow. Products of narrow
-operands give the f32 accumulator. Ops that only move elements keep a narrow operand narrow (an argument, a rounded
-value) and move a widened one in f32. `sum` and `prod` get their operand in the type that they accumulate in, also for
-integers. Other integer ops stay.
+A cast by the user from a widened value to f32 is the value itself, no longer declared narrow. Where a decomposition
+left the cast, what reshapes and permutes the value is declared narrow, too. Products of narrow operands give the f32
+accumulator. Ops that only move elements keep a narrow operand narrow (an argument, a rounded value) and move a widened
+one in f32. `sum` and `prod` get their operand in the type that they accumulate in, also for integers. Other integer ops
+stay.
 
 With `strict-rounding` every op rounds its result to the declared type at once, as eager frameworks do.
 """
@@ -56,6 +57,13 @@ class WidenArithmeticPass(Pass):
                 for block in region.blocks:
                     _Widening(self.strict_rounding).run(block)
             remove_dead_code(symbol)
+
+
+def _declare_moved(value: SSAValue, element: Attribute) -> None:
+    """What only takes the value to another shape or order is declared as it is."""
+    for op in [use.operation for use in value.uses if isinstance(use.operation, nd.ReshapeOp | nd.PermuteOp)]:
+        declare(op, element)
+        _declare_moved(op.results[0], element)
 
 
 def is_narrow(type: Attribute) -> bool:
@@ -193,6 +201,8 @@ class _Widening:
         value = self.wide(op.x, op)
         if not is_deferred(op) and isinstance(value.owner, Operation):
             value.owner.attributes.pop(DECLARED, None)
+        elif op.x in self.unrounded and not self.strict:
+            _declare_moved(op.result, element_of(op.x.type).type)
         self._replace(op, [value])
 
     def _keep_wide(self, op: nd.CastOp, source: SSAValue) -> None:

@@ -97,3 +97,24 @@ func.func @grouped(%x: tensor<8x16xbf16>, %w: tensor<2x16x4xbf16>, %e: tensor<2x
   %y = nd.grouped_matmul %x, %w, %e {lhs_contract = 1, rhs_contract = 1} : (tensor<8x16xbf16>, tensor<2x16x4xbf16>, tensor<2xi32>) -> tensor<8x4xbf16>
   func.return %y : tensor<8x4xbf16>
 }
+
+// What a decomposition cast to f32 is declared narrow in another shape and order, too, so that it is kept as it was; what
+// is computed of it is not, nor what the user cast.
+// CHECK-LABEL: func.func @moved
+// CHECK:         %[[A:.*]] = nd.exp %{{.*}} {nd.declared = bf16} : tensor<8x4xf32>
+// CHECK-NEXT:    %[[B:.*]] = nd.reshape %[[A]] {nd.declared = bf16} : tensor<8x4xf32> -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[C:.*]] = nd.permute %[[B]] {permutation = [1, 0, 2], nd.declared = bf16}
+// CHECK-NEXT:    nd.mul %[[C]], %[[C]] : tensor<4x2x4xf32>
+// CHECK-NEXT:    %[[D:.*]] = nd.neg %{{.*}} : tensor<8x4xf32>
+// CHECK-NEXT:    nd.reshape %[[D]] : tensor<8x4xf32> -> tensor<2x4x4xf32>
+func.func @moved(%x: tensor<8x4xbf16>) -> (tensor<4x2x4xf32>, tensor<2x4x4xf32>) {
+  %a = nd.exp %x : tensor<8x4xbf16>
+  %f = nd.cast %a {nd.deferred} : tensor<8x4xbf16> -> tensor<8x4xf32>
+  %b = nd.reshape %f : tensor<8x4xf32> -> tensor<2x4x4xf32>
+  %c = nd.permute %b {permutation = [1, 0, 2]} : tensor<2x4x4xf32> -> tensor<4x2x4xf32>
+  %m = nd.mul %c, %c : tensor<4x2x4xf32>
+  %n = nd.neg %x : tensor<8x4xbf16>
+  %g = nd.cast %n : tensor<8x4xbf16> -> tensor<8x4xf32>
+  %r = nd.reshape %g : tensor<8x4xf32> -> tensor<2x4x4xf32>
+  func.return %m, %r : tensor<4x2x4xf32>, tensor<2x4x4xf32>
+}
