@@ -39,7 +39,7 @@ GATING = Case(
 PINGPONG = replace(
     GATING,
     name="gating-pingpong",
-    anchor=GATING.anchor.replace("[128, 128, 64]", "[64, 128, 64]")
+    anchor=GATING.anchor.replace("m = 128", "m = 64")
     .replace("warps = 8", "warps = 4")
     .replace('"persistent"', '"pingpong"'),
 )
