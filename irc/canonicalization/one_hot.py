@@ -7,13 +7,13 @@ Canonical forms:
 
 - no comparison of a choice between two numbers with a third;
 - no sum along an axis of `where(index == position along the axis, a, 0)`, alone or times what is the same along the
-  axis, for whole numbers as indices.
+  axis, for whole numbers as indices. What is summed may be cast between floats, as autocast does.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from irc.canonicalization.simplify import Table, defined_by, for_each, is_splat, merged, splat_like, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints
+from irc.ir.dtypes import Element
 from irc.ir.rewriting import Inserter
 
 _COMPARISONS: dict[type[Any], Callable[[Any, Any], bool]] = {
@@ -54,19 +55,37 @@ def one_hot_sum(op: nd.SumOp, at: Inserter) -> SSAValue | None:
     if len(ints(op.axes)) != 1 or nd.element_of(op.x) is not nd.element_of(op.result):
         return None
     (axis,) = ints(op.axes)
-    if (hot := _hot(op.x, axis)) is not None:
-        return _at_index(at, *hot, op)
-    product = defined_by(op.x, nd.MulOp)
-    if product is None or nd.shape_of(op.x)[axis] < 2:
+    summed, casts = _before_casts(op.x)
+    if (hot := _hot(summed, axis)) is not None:
+        return _cast_by(at, _at_index(at, *hot, summed, axis), casts)
+    product = defined_by(summed, nd.MulOp)
+    if product is None or nd.shape_of(summed)[axis] < 2:
         return None
     for choice, factor in ((product.lhs, product.rhs), (product.rhs, product.lhs)):
         hot, spread = _hot(choice, axis), _constant_along(factor, axis)
         if hot is not None and spread is not None:
             factor = _without(at, spread, axis)
-            number = _at_index(at, *hot, op)
-            zero = splat_like(at, 0, number)
-            return at.value(nd.AddOp(at.value(nd.MulOp(factor, number)), at.value(nd.MulOp(factor, zero))))
+            number = _at_index(at, *hot, summed, axis)
+            products = [at.value(nd.MulOp(factor, each)) for each in (number, splat_like(at, 0, number))]
+            return at.value(nd.AddOp(*(_cast_by(at, each, casts) for each in products)))
     return None
+
+
+def _before_casts(value: SSAValue) -> tuple[SSAValue, list[Element]]:
+    """What is cast between floats, which keeps a zero, and to which types, the first one first."""
+    casts: list[Element] = []
+    while (cast := defined_by(value, nd.CastOp)) is not None and nd.element_of(cast.x).is_float:
+        if not nd.element_of(value).is_float:
+            break
+        casts.insert(0, nd.element_of(value))
+        value = cast.x
+    return value, casts
+
+
+def _cast_by(at: Inserter, value: SSAValue, casts: Sequence[Element]) -> SSAValue:
+    for element in casts:
+        value = at.value(nd.CastOp(value, element))
+    return value
 
 
 def _hot(value: SSAValue, axis: int) -> tuple[nd.BroadcastOp, bool | int | float] | None:
@@ -112,14 +131,17 @@ def _without(at: Inserter, spread: nd.BroadcastOp, axis: int) -> SSAValue:
     return at.value(nd.BroadcastOp(spread.x, shape, [dim - (dim > axis) for dim in ints(spread.dims)]))
 
 
-def _at_index(at: Inserter, spread: nd.BroadcastOp, number: bool | int | float, op: nd.SumOp) -> SSAValue:
+def _at_index(
+    at: Inserter, spread: nd.BroadcastOp, number: bool | int | float, summed: SSAValue, axis: int
+) -> SSAValue:
     """The number where the index is a position of the axis that is summed, else 0."""
-    (axis,) = ints(op.axes)
     index = _without(at, spread, axis)
     not_before = at.value(nd.GreaterEqualOp(index, splat_like(at, 0, index)))
-    last = splat_like(at, nd.shape_of(op.x)[axis] - 1, index)
+    last = splat_like(at, nd.shape_of(summed)[axis] - 1, index)
     is_inside = at.value(nd.BitwiseAndOp(not_before, at.value(nd.LessEqualOp(index, last))))
-    return at.value(nd.WhereOp(is_inside, splat_like(at, number, op.result), splat_like(at, 0, op.result)))
+    type = nd.tensor(nd.shape_of(index), nd.element_of(summed))
+    chosen, other = (at.value(nd.ConstantOp.splat(each, type)) for each in (number, 0))
+    return at.value(nd.WhereOp(is_inside, chosen, other))
 
 
 ONE_HOT: Table = merged(for_each(tuple(_COMPARISONS), compared_choice), {nd.SumOp: [one_hot_sum]})

@@ -71,9 +71,10 @@ def test_float_identities_are_exact_and_simplify(op: str, operands: str, number:
     np.testing.assert_array_equal(np.signbit(before[finite]), np.signbit(after[finite]))
 
 
+@pytest.mark.parametrize("narrow", [None, "bf16", "f16", "f8E4M3FN"])
 @pytest.mark.parametrize("factor", ["%f, %h", "%h, %f", None])
-def test_sums_of_one_hot_rows_are_exact(factor: str | None):
-    """Positions inside and outside of the axis, times finite and other numbers."""
+def test_sums_of_one_hot_rows_are_exact(factor: str | None, narrow: str | None):
+    """Positions inside and outside of the axis, times finite and other numbers, also rounded on the way."""
     text = """
   %b = nd.broadcast %i {dims = [0]} : tensor<9xi64> -> tensor<9x5xi64>
   %p = nd.iota {axis = 1} : tensor<9x5xi64>
@@ -84,7 +85,12 @@ def test_sums_of_one_hot_rows_are_exact(factor: str | None):
   %f = nd.broadcast %x {dims = [0]} : tensor<9xf32> -> tensor<9x5xf32>
 """
     text += "" if factor is None else f"  %m = nd.mul {factor} : tensor<9x5xf32>\n"
-    text += f"  %r = nd.sum {'%h' if factor is None else '%m'} {{axes = [1]}} : tensor<9x5xf32> -> tensor<9xf32>"
+    summed = "%h" if factor is None else "%m"
+    if narrow is not None:
+        text += f"  %d = nd.cast {summed} : tensor<9x5xf32> -> tensor<9x5x{narrow}>\n"
+        text += f"  %w = nd.cast %d : tensor<9x5x{narrow}> -> tensor<9x5xf32>\n"
+        summed = "%w"
+    text += f"  %r = nd.sum {summed} {{axes = [1]}} : tensor<9x5xf32> -> tensor<9xf32>"
     module = function(text, "%x: tensor<9xf32>, %i: tensor<9xi64>", "tensor<9xf32>")
     indices = [np.full(9, at, np.int64) for at in (-1, 0, 2, 4, 5, 2**62)]
     before = [evaluate(module, [F32_SPECIALS, at])[0] for at in indices]

@@ -55,6 +55,31 @@ func.func @scaled(%i: tensor<3xi32>, %s: tensor<3xf32>) -> tensor<3xf32> {
   func.return %8 : tensor<3xf32>
 }
 
+// Cast on the way, each part is cast as what is summed was.
+// CHECK-LABEL: func.func @cast
+// CHECK-NOT:     nd.sum
+// CHECK:         %[[P:.*]] = nd.mul %s, %{{.*}} : tensor<4xf32>
+// CHECK:         %[[Z:.*]] = nd.mul %s, %{{.*}} : tensor<4xf32>
+// CHECK:         %[[PB:.*]] = nd.cast %[[P]] : tensor<4xf32> -> tensor<4xbf16>
+// CHECK:         %[[PF:.*]] = nd.cast %[[PB]] : tensor<4xbf16> -> tensor<4xf32>
+// CHECK:         %[[ZB:.*]] = nd.cast %[[Z]] : tensor<4xf32> -> tensor<4xbf16>
+// CHECK:         %[[ZF:.*]] = nd.cast %[[ZB]] : tensor<4xbf16> -> tensor<4xf32>
+// CHECK:         nd.add %[[PF]], %[[ZF]] : tensor<4xf32>
+func.func @cast(%i: tensor<4xi64>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nd.broadcast %i {dims = [0]} : tensor<4xi64> -> tensor<4x9xi64>
+  %1 = nd.iota {axis = 1} : tensor<4x9xi64>
+  %2 = nd.equal %0, %1 : tensor<4x9xi64> -> tensor<4x9xi1>
+  %3 = nd.constant -1.0 : tensor<4x9xf32>
+  %4 = nd.constant 0.0 : tensor<4x9xf32>
+  %5 = nd.where %2, %3, %4 : (tensor<4x9xi1>, tensor<4x9xf32>, tensor<4x9xf32>) -> tensor<4x9xf32>
+  %6 = nd.broadcast %s {dims = [0]} : tensor<4xf32> -> tensor<4x9xf32>
+  %7 = nd.mul %5, %6 : tensor<4x9xf32>
+  %8 = nd.cast %7 : tensor<4x9xf32> -> tensor<4x9xbf16>
+  %9 = nd.cast %8 : tensor<4x9xbf16> -> tensor<4x9xf32>
+  %10 = nd.sum %9 {axes = [1]} : tensor<4x9xf32> -> tensor<4xf32>
+  func.return %10 : tensor<4xf32>
+}
+
 // Left alone: sums along the other axis, of other numbers elsewhere, times what differs along the axis, of floats as
 // indices, of positions that wrap.
 // CHECK-LABEL: func.func @left_alone
