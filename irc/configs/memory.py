@@ -175,13 +175,13 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
             width *= 2
         return ConfigAttr.of(tile=_tile(reduction, min(width, power_of_two(columns)), length), reduction="persistent")
     outer = reduction.rows // max(reduction.columns, 1)
-    while not reduction.can_be_split and width * reduction.loaded.size > SECTOR:
+    split = _split(reduction, outer * ceil_div(columns, width), machine, PARTS_PER_SM)
+    while split is None and width * reduction.loaded.size > SECTOR:
         if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
             break
         width //= 2
-    blocks = outer * ceil_div(columns, width)
     step = min(max(1, _step(reduction, machine) // width), length)
-    split = _split(reduction, blocks, machine, PARTS_PER_SM) or (1 if max(together, reduction.inner) > 1 else None)
+    split = split or (1 if max(together, reduction.inner) > 1 else None)
     return ConfigAttr.of(tile=_tile(reduction, width, step), reduction="looped", unroll=UNROLL, split=split)
 
 
