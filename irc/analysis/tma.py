@@ -10,14 +10,11 @@ from xdsl.dialects.builtin import IndexType
 from irc.analysis.accesses import access_of
 from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
 from irc.ir.dtypes import element_of
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.layout.affine import slope_of
 
-UNIT = 16
-"""Bytes: rows of a box are so many times some number, and begin at such a multiple of bytes within a row of the view. A
-chip takes another start for an illegal instruction, with every swizzle (measured on an H100)."""
 SWIZZLE_BYTES = 128
 """The width of the swizzle pattern that GEMM operands use."""
-MAX_RANK = 5
 MAX_BOX = 256
 
 
@@ -32,13 +29,19 @@ class BoxAccess:
 
 
 def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
-    """The tile of extents `shape` as a box of the view; None where it is not one or TMA cannot take it."""
+    """The tile of extents `shape` as a box of the view; None where it is not one or TMA cannot take it.
+
+    Within a row, a box begins at a multiple of 16 bytes. A chip takes another start for an illegal instruction, with
+    every swizzle (measured on an H100).
+    """
     view = op.view_type
     size = element_of(view.element_type).size
     strides = view.get_strides()
-    if not 1 <= view.rank <= MAX_RANK or strides[-1] != 1 or view.alignment < UNIT or 0 in view.get_shape():
+    if not 1 <= view.rank <= TENSOR_MAP_RANK or strides[-1] != 1 or 0 in view.get_shape():
         return None
-    if any(s * size % UNIT or s * size >= 1 << 40 for s in strides[:-1]):
+    if view.alignment < TENSOR_MAP_ALIGNMENT or any(s * size % TENSOR_MAP_ALIGNMENT for s in strides[:-1]):
+        return None
+    if any(s * size >= 1 << 40 for s in strides[:-1]):
         return None
     if any(not isinstance(s.type, IndexType) for s in op.symbols):
         return None
@@ -53,7 +56,8 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     if not _are_followed(used, shape) or (used != sorted(used) and len(shape) != 2):
         return None
     inner = dims[-1]
-    if inner is None or shape[inner] * size < UNIT or access_of(op).vector(inner, UNIT // size) * size < UNIT:
+    unit = TENSOR_MAP_ALIGNMENT // size
+    if inner is None or shape[inner] < unit or access_of(op).vector(inner, unit) < unit:
         return None
     if any(shape[d] > MAX_BOX for d in range(len(shape)) if d != inner):
         return None

@@ -42,12 +42,12 @@ def order(function: FuncOp) -> None:
         return
     first: dict[Operation, int] = {}
     for number, collective in enumerate(collectives):
-        found: list[Operation] = [collective]
-        while found:
-            op = found.pop()
+        pending: list[Operation] = [collective]
+        while pending:
+            op = pending.pop()
             if op not in first:
                 first[op] = number
-                found += _makers(op, depths)
+                pending += _makers(op, depths)
     keys = {op: (first.get(op, len(collectives)), place) for place, op in enumerate(ops)}
     found = _ordered(ops, keys)
     for op in ops:

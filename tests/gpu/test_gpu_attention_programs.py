@@ -1,5 +1,5 @@
 """Attention as a user writes it at the tile level, on a GPU: every instruction, number of stages and schedule, right or
-refused where the stages do not fit into shared memory."""
+refused where the stages do not fit into shared memory, or a dot in flight into registers."""
 
 from __future__ import annotations
 

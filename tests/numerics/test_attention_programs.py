@@ -171,7 +171,8 @@ def test_turns_skip_the_stages_of_the_others(program: Attention) -> None:
 @pytest.mark.usefixtures("few_sms")
 @pytest.mark.parametrize("program", EVERY, ids=_name)
 def test_every_instruction_number_of_stages_and_schedule(program: Attention, tmp_path: Path) -> None:
-    """Right and, on tensor cores, without bank conflicts; or refused where the stages do not fit into shared memory, or sums into registers."""
+    """Right and, on tensor cores, without bank conflicts; or refused where the stages do not fit into shared memory, or
+    a dot in flight into registers."""
     (tmp_path / "attention.mlir").write_text(program.text)
     arguments = program.arguments()
     try:
