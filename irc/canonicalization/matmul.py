@@ -7,12 +7,15 @@ Canonical forms:
   left operand;
 - no permute of a matmul (with no other use) that exchanges its free axes as groups or reorders its batches;
 - contracted pairs are in the order of lhs's axes;
+- no sum of a matmul (with no other use) along batch axes that lie beside its contracted ones in both operands: they are
+  contracted, too;
 - no operand of a grouped matmul is a permute, and no permute transposes the results of one that contracts rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
@@ -138,6 +141,25 @@ def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     return _product(at, product, product.rhs, product.lhs, exchanged, [(j, i) for i, j in _contracted(product)])
 
 
+def summed_batches(op: nd.SumOp, at: Inserter) -> SSAValue | None:
+    """The gradient of a right operand that was broadcast: one product with a longer K, in place of the sum of many."""
+    product = defined_by(op.x, nd.MatmulOp)
+    if product is None or not product.result.has_one_use() or not ints(op.axes):
+        return None
+    batches, summed = _batches(product), ints(op.axes)
+    if max(summed) >= len(batches) or nd.element_of(product.result) is not nd.element_of(op.result):
+        return None
+    contracted = sorted(_contracted(product) + [batches[axis] for axis in summed])
+    if not all(_are_neighbors(axes) for axes in zip(*contracted, strict=True)):
+        return None
+    kept = [pair for axis, pair in enumerate(batches) if axis not in summed]
+    return _product(at, product, product.lhs, product.rhs, kept, contracted)
+
+
+def _are_neighbors(axes: Sequence[int]) -> bool:
+    return all(after == before + 1 for before, after in pairwise(axes))
+
+
 def permuted_grouped_operand(op: nd.GroupedMatmulOp, at: Inserter) -> SSAValue | None:
     """The axes of an operand that is permuted, as it lies."""
     of_lhs, of_rhs, group = (integer(axis) for axis in (op.lhs_contract, op.rhs_contract, op.rhs_group))
@@ -180,4 +202,5 @@ MATMUL: Table = {
     nd.GroupedMatmulOp: [permuted_grouped_operand],
     nd.MatmulOp: [permuted_lhs, permuted_rhs, broadcast_rhs, ordered_contraction],
     nd.PermuteOp: [permuted_result, permuted_grouped_result],
+    nd.SumOp: [summed_batches],
 }

@@ -88,3 +88,38 @@ func.func @gradient_of_weights_alone(%d: tensor<4x4x512x128xbf16>, %x: tensor<20
   %a = nd.matmul %t, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x2048xbf16>, tensor<2048x64xbf16>) -> tensor<512x64xbf16>
   func.return %a : tensor<512x64xbf16>
 }
+
+// A sum of products along batches is one product, which contracts them, too.
+// CHECK-LABEL: func.func @summed
+// CHECK-NEXT:    %[[P:.*]] = nd.matmul %x, %y {lhs_contract = [0, 1], rhs_contract = [0, 1]} : (tensor<2x8x4xf32>, tensor<2x8x5xf32>) -> tensor<4x5xf32>
+// CHECK-NEXT:    func.return %[[P]]
+func.func @summed(%x: tensor<2x8x4xf32>, %y: tensor<2x8x5xf32>) -> tensor<4x5xf32> {
+  %0 = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1]} : (tensor<2x8x4xf32>, tensor<2x8x5xf32>) -> tensor<2x4x5xf32>
+  %1 = nd.sum %0 {axes = [0]} : tensor<2x4x5xf32> -> tensor<4x5xf32>
+  func.return %1 : tensor<4x5xf32>
+}
+
+// One batch of two is summed, the other one stays.
+// CHECK-LABEL: func.func @summed_in_batches
+// CHECK-NEXT:    %[[P:.*]] = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1, 2], rhs_contract = [1, 2]} : (tensor<3x2x8x4xf32>, tensor<3x2x8x5xf32>) -> tensor<3x4x5xf32>
+// CHECK-NEXT:    func.return %[[P]]
+func.func @summed_in_batches(%x: tensor<3x2x8x4xf32>, %y: tensor<3x2x8x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = nd.matmul %x, %y {lhs_batch = [0, 1], rhs_batch = [0, 1], lhs_contract = [2], rhs_contract = [2]} : (tensor<3x2x8x4xf32>, tensor<3x2x8x5xf32>) -> tensor<3x2x4x5xf32>
+  %1 = nd.sum %0 {axes = [1]} : tensor<3x2x4x5xf32> -> tensor<3x4x5xf32>
+  func.return %1 : tensor<3x4x5xf32>
+}
+
+// Sums stay where what is contracted would not be one run of either operand, where the products are read elsewhere, too,
+// and where rows are summed.
+// CHECK-LABEL: func.func @not_summed
+// CHECK-COUNT-3: nd.sum
+func.func @not_summed(%x: tensor<2x8x4xf32>, %y: tensor<2x5x8xf32>) -> (tensor<8x5xf32>, tensor<4x5xf32>, tensor<2x4x5xf32>, tensor<2x5xf32>) {
+  %z = nd.permute %x {permutation = [0, 2, 1]} : tensor<2x8x4xf32> -> tensor<2x4x8xf32>
+  %0 = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [2]} : (tensor<2x8x4xf32>, tensor<2x5x8xf32>) -> tensor<2x4x5xf32>
+  %1 = nd.sum %0 {axes = [0]} : tensor<2x4x5xf32> -> tensor<4x5xf32>
+  %2 = nd.sum %0 {axes = [1]} : tensor<2x4x5xf32> -> tensor<2x5xf32>
+  %w = nd.slice %y {starts = [0, 0, 0], stops = [2, 5, 4], steps = [1, 1, 1]} : tensor<2x5x8xf32> -> tensor<2x5x4xf32>
+  %3 = nd.matmul %x, %w {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<2x8x4xf32>, tensor<2x5x4xf32>) -> tensor<2x8x5xf32>
+  %4 = nd.sum %3 {axes = [0]} : tensor<2x8x5xf32> -> tensor<8x5xf32>
+  func.return %4, %1, %0, %2 : tensor<8x5xf32>, tensor<4x5xf32>, tensor<2x4x5xf32>, tensor<2x5xf32>
+}
