@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irc_frontend.casts import wide
 from irc_frontend.functions import check_indices, expand_dims, log_softmax, take_along_axis
 from irc_frontend.graph import fail
 from irc_frontend.reduction_functions import mean
@@ -32,7 +33,8 @@ def accuracy(logits: Like, labels: Like) -> Tensor:
 
 
 def _wide(x: Like) -> Tensor:
-    tensor = Tensor.of(node_of(x))
+    """Narrow floats stay narrow where they are stored: scores of many classes are the largest array of a step."""
+    tensor = wide(Tensor.of(node_of(x)))
     return tensor if tensor.element == "f64" else tensor.astype("f32")
 
 

@@ -21,10 +21,11 @@ from torch.fx import GraphModule
 from torch.fx import Node as FxNode
 
 import irc_frontend as ir
+from irc_frontend.casts import deferred, wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.flex_scores import Scored
 from irc_frontend.torch.ops.scores import Dropout, product, softmax_product
-from irc_frontend.torch.rules import REASON, Composed, Left, deferred, value_of, wide
+from irc_frontend.torch.rules import REASON, Composed, Left, value_of
 
 FORWARD = torch.ops.higher_order.flex_attention
 BACKWARD = torch.ops.higher_order.flex_attention_backward

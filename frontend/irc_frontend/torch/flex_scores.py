@@ -20,9 +20,10 @@ from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.scores import Factors
-from irc_frontend.torch.rules import Left, element_of, mended, recorded, value_of, wide
+from irc_frontend.torch.rules import Left, element_of, mended, recorded, value_of
 
 aten = torch.ops.aten
 

@@ -25,9 +25,10 @@ from torch.fx.node import map_arg
 
 from irc.runtime.artifact import DTYPES
 from irc.support.diagnostics import IrcError, Span
+from irc_frontend.casts import deferred
 from irc_frontend.elementwise import Number
 from irc_frontend.evaluation import target as on_target
-from irc_frontend.graph import ARGUMENT, DEFERRED, Node
+from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.place import PACKAGE, recording
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import why_slow
@@ -221,18 +222,6 @@ def _in_array(number: float, element: str) -> float:
     """The number as an array of the element type has it."""
     with np.errstate(over="ignore"):
         return float(np.asarray(number).astype(DTYPES[element]))
-
-
-def wide(x: Tensor) -> Tensor:
-    """x in at least f32, where torch computes so and irc may: what is stored between kernels stays narrow."""
-    return deferred(x, "f32") if x.element in ("bf16", "f16") else x
-
-
-def deferred(x: Tensor, element: str) -> Tensor:
-    """The Tensor in another element type, by a cast that rounds nothing between ops (`irc.dialects.nd.declared`)."""
-    if x.element == element:
-        return x
-    return Tensor.of(Node("cast", (x.node,), x.shape, element, ((DEFERRED, True),)))
 
 
 def promoted(x: Any, element: str) -> Any:

@@ -9,12 +9,13 @@ from functools import lru_cache
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import deferred, wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch import attention as own
 from irc_frontend.torch.costs import why_slow
 from irc_frontend.torch.masks import Seen
 from irc_frontend.torch.ops.scores import Dropout, Factors, apart, bias_apart, hidden, product, softmax_product
-from irc_frontend.torch.rules import Left, argument, deferred, rule, wide
+from irc_frontend.torch.rules import Left, argument, rule
 
 OWN = own.attention, own.attention_gradients, own.attention_bias_gradient
 """What defines the ops of these rules."""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import torch
 
 from irc.ir.dtypes import accumulator, element_named
+from irc_frontend.casts import deferred, wide
 from irc_frontend.convolution import conv, conv_transpose
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.reverse import reverse
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import why_slow_convolution
-from irc_frontend.torch.rules import deferred, rule, wide
+from irc_frontend.torch.rules import rule
 
 aten = torch.ops.aten
 

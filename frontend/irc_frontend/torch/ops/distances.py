@@ -7,8 +7,9 @@ import math
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import rule, wide
+from irc_frontend.torch.rules import rule
 
 aten = torch.ops.aten
 

@@ -10,9 +10,10 @@ import torch
 import irc_frontend as ir
 from irc.dialects.nd.base import FLOAT as ONLY_FLOATS
 from irc.dialects.nd.table import ROWS, Row
+from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor, applied
-from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule, wide
+from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule
 
 aten = torch.ops.aten
 

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, rule, wide
+from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.elementwise_functions import BITS, OF_FLOATS
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import Like, tensors
-from irc_frontend.torch.rules import FLOAT, SAME, Left, rule, wide
+from irc_frontend.torch.rules import FLOAT, SAME, Left, rule
 
 aten = torch.ops.aten
 

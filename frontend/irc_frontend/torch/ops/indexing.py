@@ -8,13 +8,14 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.evaluation import current_target
 from irc_frontend.graph import Node
 from irc_frontend.indexed import checked, from_front
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import MAX_COMPARISONS
 from irc_frontend.torch.ops.updates import is_updated_by_row, updated
-from irc_frontend.torch.rules import Left, number_in, promoted, rule, wide
+from irc_frontend.torch.rules import Left, number_in, promoted, rule
 
 aten = torch.ops.aten
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import deferred, wide
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import deferred, rule, wide
+from irc_frontend.torch.rules import rule
 
 aten = torch.ops.aten
 

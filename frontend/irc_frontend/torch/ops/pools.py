@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.indexing import added
-from irc_frontend.torch.rules import Left, rule, wide
+from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
 

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, rule, wide
+from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
 

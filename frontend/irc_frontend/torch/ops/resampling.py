@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.cubic import far, near
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.pools import multiplied
-from irc_frontend.torch.rules import rule, wide
+from irc_frontend.torch.rules import rule
 
 aten = torch.ops.aten
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import torch
 
 from irc.decomposition.indexed import comparisons
+from irc_frontend.casts import wide
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.grid_sampling import sampled
 from irc_frontend.reverse import reverse
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import MAX_COMPARISONS
-from irc_frontend.torch.rules import Left, rule, wide
+from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
 

@@ -10,10 +10,10 @@ from math import inf
 
 import irc_frontend as ir
 from irc.ir.dtypes import accumulator, element_named
+from irc_frontend.casts import deferred
 from irc_frontend.linear import contract
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.dropout import kept
-from irc_frontend.torch.rules import deferred
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import common_element
-from irc_frontend.torch.rules import number_in, rule, wide
+from irc_frontend.torch.rules import number_in, rule
 
 aten = torch.ops.aten
 
