@@ -90,6 +90,7 @@ DECLARED = "nd.declared"
 DEFERRED = "nd.deferred"
 RELAXED = "nd.relaxed"
 REPEATED = "nd.repeated"
+UNREAD = "nd.unread"
 ANY_ORDER = "nd.any_order"
 SCHEDULED = "scheduled"
 CLAMPED = "clamped"
@@ -140,6 +141,16 @@ _OF_OPS = (
         _is_unit,
         "recompute-nd",
         "fuse-kernels",
+    ),
+    Discardable(
+        UNREAD,
+        "what it puts around its operand is not read: the memory of it need not be written",
+        "`nd.pad` of a result of a kernel",
+        _named("nd.pad"),
+        "unit",
+        _is_unit,
+        "align-operands",
+        "tile-kernels",
     ),
     Discardable(
         ANY_ORDER,

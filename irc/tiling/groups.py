@@ -14,7 +14,10 @@ from typing import TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_view
+from irc.dialects.nd import PadOp
+from irc.dialects.nd.base import ints
 from irc.dialects.tile import shape_of
+from irc.ir.discardable import UNREAD
 from irc.ir.iteration import iteration_of, permutation_of
 from irc.support.shapes import row_major
 from irc.tiling.index_maps import (
@@ -93,7 +96,8 @@ def group_results(trace: RegionTrace, values: Sequence[SSAValue]) -> list[Group]
 
 
 def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
-    """The value behind trailing reshapes and permutations, and the shape and strides of its view of the result."""
+    """The value behind trailing reshapes and permutations, and behind padding at the end that need not be written; and
+    the shape and strides of its view of the result."""
     shape = shape_of(value.type)
     strides = row_major(shape)
     while isinstance(op := value.owner, Operation):
@@ -106,6 +110,9 @@ def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
             value = op.operands[0]
             order = sorted(range(len(permutation)), key=permutation.__getitem__)
             shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
+        elif UNREAD in op.attributes and isinstance(op, PadOp) and not any(ints(op.low)):
+            value = op.x
+            shape = shape_of(value.type)
         else:
             break
     return value, shape, strides

@@ -3,7 +3,8 @@
 A tensor map wants rows that are multiples of 16 bytes apart (CUDA driver API, cuTensorMapEncodeTiled). Without one a
 product reads its operands by threads, element by element where rows begin at any element, at a fraction of the tensor
 cores' speed. A copy with longer rows moves each operand once more; the product reads the part of it that was there.
-What a kernel computes element by element, for such products alone, it stores with longer rows at once.
+What a kernel computes element by element, or stores beside a reduction, for such products alone, it stores with longer
+rows at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from irc.analysis.invariants import FUSED
@@ -22,6 +23,7 @@ from irc.analysis.product_problem import is_loadable, product_of
 from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
+from irc.ir.discardable import UNREAD
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
@@ -48,8 +50,9 @@ STEP_DEPTH = 32
 class AlignOperandsPass(Pass):
     """An operand of a product whose rows begin anywhere -> a copy with rows of a multiple of 128 bytes, by a kernel
     before the product's, and a slice of it in the product. Where the product is too small for the copies to pay, where
-    wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing. A kernel
-    that computes the operand element by element, for such products alone, stores it with these rows itself.
+    wgmma does not have its types, or where rows of a copy could not be read by TMA either: nothing. A kernel that
+    computes the operand element by element, or beside a reduction, for such products alone, stores it with these rows
+    itself. A reduction writes no more than before: what is behind its rows is not read.
     """
 
     name: ClassVar[str] = "align-operands"
@@ -138,9 +141,9 @@ class _Rows:
             _insert_before(kernel, view)
             self._replaced.insert(0, owner)
             return view.result
-        if isinstance(owner, FusedOp) and _is_map_of_elements(owner) and self._is_all(source):
+        if isinstance(owner, FusedOp) and _can_have_longer_rows(owner) and self._is_all(source):
             self._replaced.append(owner)
-            return _with_longer_rows(owner)
+            return self._with_longer_rows(owner, owner.results.index(source))
         return _copy(kernel, source, source.name_hint or str(len(self._made)))
 
     def _is_all(self, source: SSAValue) -> bool:
@@ -151,6 +154,28 @@ class _Rows:
             else (use.operation, use.index) in self._uses
             for use in source.uses
         )
+
+    def _with_longer_rows(self, kernel: FusedOp, number: int) -> SSAValue:
+        """A result with rows of whole lines, by a kernel that makes the other ones, too."""
+        body = kernel.body.clone()
+        end = body.block.last_op
+        assert isinstance(end, YieldOp)
+        zero, pad = _padding(end.operands[number], location_of(kernel))
+        if kernel.kind is Anchor.REDUCE:
+            pad.attributes[UNREAD] = UnitAttr()
+        body.block.insert_ops_before([zero, pad], end)
+        end.operands[number] = pad.result
+        name = None if kernel.sym_name is None else kernel.sym_name.data
+        types = [value.type for value in end.operands]
+        new = FusedOp(kernel.inputs, types, kernel.kind, body, sym_name=name, location=kernel.location)
+        _insert_before(kernel, new)
+        for at, (old, result) in enumerate(zip(kernel.results, new.results, strict=True)):
+            result.name_hint = old.name_hint
+            if at != number:
+                old.replace_all_uses_with(result)
+        becomes = dict(zip(kernel.results, new.results, strict=True))
+        self._made = {source: becomes.get(made, made) for source, made in self._made.items()}
+        return new.results[number]
 
     def drop_unused(self) -> None:
         """Takes out what nothing reads any more."""
@@ -165,30 +190,19 @@ def _keeps_rows(view: ReshapeOp) -> bool:
     return min(len(before), len(after)) > 1 and before[-1] == after[-1]
 
 
-def _is_map_of_elements(kernel: FusedOp) -> bool:
-    """Whether a kernel makes one array, each element of it from those in its place."""
+def _can_have_longer_rows(kernel: FusedOp) -> bool:
+    """Whether a kernel makes one array, each element of it from those in its place, or arrays beside a reduction."""
+    if kernel.config is not None:
+        return False
+    if kernel.kind is Anchor.REDUCE:
+        return True
     ops = [op for op in kernel.block.ops if op is not kernel.yielded]
-    alone = kernel.kind is Anchor.MAP and kernel.config is None and len(kernel.outputs) == 1
+    alone = kernel.kind is Anchor.MAP and len(kernel.outputs) == 1
     return alone and all(is_elementwise(op) or is_made(op) or is_broadcast(op) or _is_view_of_rows(op) for op in ops)
 
 
 def _is_view_of_rows(op: Operation) -> bool:
     return isinstance(op, ReshapeOp) and (_keeps_rows(op) or is_unit_reshape(op))
-
-
-def _with_longer_rows(kernel: FusedOp) -> SSAValue:
-    """What a map makes, with rows of whole lines, by a kernel beside it."""
-    body = kernel.body.clone()
-    end = body.block.last_op
-    assert isinstance(end, YieldOp)
-    zero, pad = _padding(end.operands[0], location_of(kernel))
-    body.block.insert_ops_before([zero, pad], end)
-    end.operands[0] = pad.result
-    name = None if kernel.sym_name is None else kernel.sym_name.data
-    new = FusedOp(kernel.inputs, [pad.result.type], Anchor.MAP, body, sym_name=name, location=kernel.location)
-    new.results[0].name_hint = kernel.results[0].name_hint
-    _insert_before(kernel, new)
-    return new.results[0]
 
 
 def _align(kernel: FusedOp, argument: BlockArgument, whole: SSAValue) -> None:

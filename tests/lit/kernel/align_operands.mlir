@@ -134,3 +134,39 @@ func.func @given(%x: tensor<2x32x65xbf16>, %h: tensor<64x64xbf16>, %w: tensor<65
   }
   func.return %3, %0, %1 : tensor<2x32x65xbf16>, tensor<65x64xf32>, tensor<2x32x64xf32>
 }
+
+// -----
+
+// So does what a kernel stores beside a reduction; what is behind its rows need not be written. Its other results are
+// as they were, also one with rows of its own that are made longer.
+
+// CHECK-LABEL: func.func @reduced
+// ALWAYS-LABEL: func.func @reduced
+// ALWAYS-NOT:   aligned
+// ALWAYS:       %[[D:.*]], %[[E:.*]], %[[S:.*]] = kernel.fused @reduced_0 reduce (%[[X:.*]] = %x : tensor<64x65xbf16>) -> (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64xf32>) {
+// ALWAYS:         nd.pad %{{.*}}, %{{.*}} {low = [0, 0], high = [0, 63], nd.unread} : (tensor<64x65xbf16>, tensor<bf16>) -> tensor<64x128xbf16>
+// ALWAYS:         nd.pad %{{.*}}, %{{.*}} {low = [0, 0], high = [0, 63], nd.unread} : (tensor<64x65xbf16>, tensor<bf16>) -> tensor<64x128xbf16>
+// ALWAYS-NOT:   kernel.fused @reduced_0
+// ALWAYS:       kernel.fused @reduced_1 matmul (%{{.*}} = %[[D]] : tensor<64x128xbf16>, %{{.*}} = %w : tensor<65x64xbf16>)
+// ALWAYS:       kernel.fused @reduced_2 matmul (%{{.*}} = %[[E]] : tensor<64x128xbf16>, %{{.*}} = %w : tensor<65x64xbf16>)
+// ALWAYS:       func.return %{{.*}}, %{{.*}}, %[[S]]
+func.func @reduced(%x: tensor<64x65xbf16>, %w: tensor<65x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>) {
+  %d, %e, %s = kernel.fused @reduced_0 reduce (%a = %x : tensor<64x65xbf16>) -> (tensor<64x65xbf16>, tensor<64x65xbf16>, tensor<64xf32>) {
+    %2 = nd.cast %a : tensor<64x65xbf16> -> tensor<64x65xf32>
+    %3 = nd.sum %2 {axes = [1]} : tensor<64x65xf32> -> tensor<64xf32>
+    %4 = nd.broadcast %3 {dims = [0]} : tensor<64xf32> -> tensor<64x65xf32>
+    %5 = nd.sub %2, %4 : tensor<64x65xf32>
+    %6 = nd.cast %5 : tensor<64x65xf32> -> tensor<64x65xbf16>
+    %7 = nd.neg %6 : tensor<64x65xbf16>
+    kernel.yield %6, %7, %3 : tensor<64x65xbf16>, tensor<64x65xbf16>, tensor<64xf32>
+  }
+  %0 = kernel.fused @reduced_1 matmul (%a = %d : tensor<64x65xbf16>, %b = %w : tensor<65x64xbf16>) -> tensor<64x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x65xbf16>, tensor<65x64xbf16>) -> tensor<64x64xf32>
+    kernel.yield %2 : tensor<64x64xf32>
+  }
+  %1 = kernel.fused @reduced_2 matmul (%a = %e : tensor<64x65xbf16>, %b = %w : tensor<65x64xbf16>) -> tensor<64x64xf32> {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x65xbf16>, tensor<65x64xbf16>) -> tensor<64x64xf32>
+    kernel.yield %2 : tensor<64x64xf32>
+  }
+  func.return %0, %1, %s : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>
+}

@@ -91,3 +91,21 @@ func.func @scan(%x: tensor<8x65536xf32>) -> tensor<8x65536xf32> {
   }
   func.return %r : tensor<8x65536xf32>
 }
+
+// Rows of whole lines whose ends are not read: the result is seen as the rows that are, and nothing else is stored.
+// CHECK-LABEL: tile.program @longer_0
+// CHECK-SAME:    !tile.view<8x65xbf16, strides [128, 1]>
+// CHECK-COUNT-1: tile.store {{.*}} !tile.view<8x65xbf16, strides [128, 1]>
+// CHECK-NOT:     tile.store
+func.func @longer(%x: tensor<8x65xf32>) -> tensor<8x128xbf16> {
+  %r = kernel.fused @longer_0 reduce config<tile = {d = 1, r = 128}> (%a = %x : tensor<8x65xf32>) -> tensor<8x128xbf16> {
+    %s = nd.sum %a {axes = [1]} : tensor<8x65xf32> -> tensor<8xf32>
+    %b = nd.broadcast %s {dims = [0]} : tensor<8xf32> -> tensor<8x65xf32>
+    %d = nd.sub %a, %b : tensor<8x65xf32>
+    %n = nd.cast %d : tensor<8x65xf32> -> tensor<8x65xbf16>
+    %z = nd.constant 0.0 : tensor<bf16>
+    %p = nd.pad %n, %z {low = [0, 0], high = [0, 63], nd.unread} : (tensor<8x65xbf16>, tensor<bf16>) -> tensor<8x128xbf16>
+    kernel.yield %p : tensor<8x128xbf16>
+  }
+  func.return %r : tensor<8x128xbf16>
+}
