@@ -8,7 +8,7 @@ from math import gcd, prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.op_classes import has_parts, is_position, is_scan, reduced_axes, shape_of
+from irc.analysis.op_classes import LARGE, has_parts, is_position, is_scan, reduced_axes, shape_of
 from irc.analysis.runs import ends_reduced, outer_axes, run_of, short_run
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_of
@@ -25,12 +25,12 @@ class Reduction:
     is_contiguous: whether the elements of a row follow each other in memory. returns: whether the rows are read again
     after they have been reduced. gives_rows: whether a result has their size. is_nested: whether one reduction needs
     the result of another. is_splittable: whether parts can be reduced first. element: what is reduced. loaded: the
-    element of the largest operand. arrays: operands of the domain's size. weights: those as long as a row, which all
-    rows read. is_aligned: whether runs of contiguous elements that are alike start at multiples of 16 bytes. together:
-    elements of a column that follow each other in one row, when rows are put together so that they start at such
-    multiples and fill tiles; else 1. inner: reduced elements that follow each other in memory, where they are so few
-    that a first kernel keeps them apart, as columns, and a second one joins them; else 1. The other fields are those of
-    the first kernel then.
+    element of the largest operand. arrays: operands of the domain's size, or of a large part of it. weights: those as
+    long as a row, which all rows read. is_aligned: whether runs of contiguous elements that are alike start at
+    multiples of 16 bytes. together: elements of a column that follow each other in one row, when rows are put together
+    so that they start at such multiples and fill tiles; else 1. inner: reduced elements that follow each other in
+    memory, where they are so few that a first kernel keeps them apart, as columns, and a second one joins them; else 1.
+    The other fields are those of the first kernel then.
     """
 
     count: int
@@ -75,8 +75,8 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         columns=_columns(shape, axes, _loaded(kernel, op)),
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
         loaded=_loaded(kernel, op),
-        arrays=sum(2 * prod(shape_of(value)) > prod(shape) for value in kernel.inputs),
-        weights=sum(extent <= prod(shape_of(value)) < prod(shape) // 2 for value in kernel.inputs),
+        arrays=sum(LARGE * prod(shape_of(value)) >= prod(shape) for value in kernel.inputs),
+        weights=sum(extent <= prod(shape_of(value)) < prod(shape) // LARGE for value in kernel.inputs),
         is_aligned=together * run_of(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
         or run_of(shape, axes) == prod(shape),
         is_contiguous=ends_reduced(shape, axes),
