@@ -31,8 +31,9 @@ _FAILURES: tuple[type[Exception], ...] = (
 )
 """What cuda.core raises where the driver refuses, or where it foresees that."""
 
-KEPT_BYTES = 1 << 30
-"""Of freed memory that the pool keeps for later calls; more is given back to the driver when it synchronizes."""
+KEPT_SHARE = 2
+"""The pool keeps freed memory for later calls, up to this part (1 / KEPT_SHARE) of the device's: more is given back to
+the driver when it synchronizes. A step of training whose arena was given back waits for it to be mapped again."""
 
 LARGEST_DEFAULT_SHARED = 48 * 1024
 """Bytes of dynamic shared memory that a kernel may have without opting in (CUDA C++ Programming Guide, Shared
@@ -183,7 +184,7 @@ class Device:
     def _pool(self) -> Any:
         pool = _checked(core.DeviceMemoryResource, self.ordinal, core.DeviceMemoryResourceOptions())
         threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        _call("cuMemPoolSetAttribute", pool.handle, threshold, driver.cuuint64_t(KEPT_BYTES))
+        _call("cuMemPoolSetAttribute", pool.handle, threshold, driver.cuuint64_t(self.total_memory // KEPT_SHARE))
         return pool
 
     @cached_property
