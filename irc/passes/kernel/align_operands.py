@@ -173,7 +173,7 @@ class _Rows:
             result.name_hint = old.name_hint
             if at != number:
                 old.replace_all_uses_with(result)
-        becomes = dict(zip(kernel.results, new.results, strict=True))
+        becomes = dict[SSAValue, SSAValue](zip(kernel.results, new.results, strict=True))
         self._made = {source: becomes.get(made, made) for source, made in self._made.items()}
         return new.results[number]
 
