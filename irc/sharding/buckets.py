@@ -9,14 +9,16 @@ from math import prod
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from irc.dialects.nd import AddOp, AllReduceOp, CollectiveOp
-from irc.dialects.nd.base import element_of, shape_of
+from irc.dialects.nd import AddOp, AllReduceOp, CastOp, CollectiveOp, PermuteOp, ReduceScatterOp
+from irc.dialects.nd.base import element_of, shape_of, tensor
+from irc.dialects.nd.declared import is_deferred
 from irc.ir.rewriting import Inserter, fuse_locations
 
 
 def bucket(function: FuncOp, limit: int) -> None:
     """Joins reductions over the same ranks by the same monoid, of the same element type, as they become ready, up to
     `limit` bytes each. None of those that are joined needs another: as many collectives come before each."""
+    _exchange_as_used(function)
     _join_sums(function)
     *ops, _ = function.body.block.ops
     levels, depths = _levels(ops), _depths(ops)
@@ -54,6 +56,42 @@ def order(function: FuncOp) -> None:
         op.detach()
     for op in found:
         block.insert_op_before(op, terminator)
+
+
+def _exchange_as_used(function: FuncOp) -> None:
+    """Exchanges sums in the type that they were declared with, not in the f32 in which each rank has its part, and in
+    the order of axes in which they are used: so two exchanges whose sum is taken are one."""
+    for op in list(function.body.block.ops):
+        while isinstance(op, AllReduceOp | ReduceScatterOp) and len(op.results) == 1:
+            uses = [use.operation for use in op.results[0].uses]
+            if len(uses) != 1 or not _commutes(uses[0], op):
+                break
+            op = _exchanged_behind(uses[0], op)
+
+
+def _commutes(user: Operation, exchange: CollectiveOp) -> bool:
+    if isinstance(user, CastOp):  # to f16 or bf16: ranks do not add up f8
+        return is_deferred(user) and element_of(user.result).is_narrow_float and element_of(user.result).size == 2
+    return isinstance(user, PermuteOp) and isinstance(exchange, AllReduceOp)
+
+
+def _exchanged_behind(user: Operation, exchange: CollectiveOp) -> CollectiveOp:
+    """The exchange of what its user makes of an array, in place of both."""
+    at = Inserter.before(exchange)
+    operand, result = exchange.operands[0], user.results[0]
+    of_part = tensor(shape_of(operand) if isinstance(user, CastOp) else shape_of(result), element_of(result))
+    made = type(user).create(
+        operands=[operand], result_types=[of_part], properties=dict(user.properties), attributes=dict(user.attributes)
+    )
+    new = type(exchange).create(
+        operands=[at.value(made)], result_types=[result.type], properties=dict(exchange.properties)
+    )
+    result.replace_all_uses_with(at.value(new))
+    for each in (user, exchange):
+        each.detach()
+        each.erase()
+    assert isinstance(new, CollectiveOp)
+    return new
 
 
 def _join_sums(function: FuncOp) -> None:

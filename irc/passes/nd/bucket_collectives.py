@@ -16,11 +16,11 @@ from irc.support.diagnostics import IrcError
 
 @dataclass(frozen=True)
 class BucketCollectivesPass(Pass):
-    """Join `nd.all_reduce` of the same ranks, monoid and element type that do not need each other, in the order in
-    which they become ready: small gradients are one exchange, without a copy. Then order each function: what the
-    collective needs that is ready first comes first, and that collective right behind it, so that the gradients of a
-    layer are exchanged beside the pass over the layers before it. What no collective needs (the updates of parameters)
-    comes last.
+    """Exchange sums in the type that they were declared with. Join `nd.all_reduce` of the same ranks, monoid and
+    element type that do not need each other, in the order in which they become ready: small gradients are one exchange,
+    without a copy. Then order each function: what the collective needs that is ready first comes first, and that
+    collective right behind it, so that the gradients of a layer are exchanged beside the pass over the layers before
+    it. What no collective needs (the updates of parameters) comes last.
     """
 
     name: ClassVar[str] = "bucket-collectives"

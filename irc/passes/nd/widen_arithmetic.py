@@ -4,7 +4,7 @@ A value that the user declared narrow is computed in f32 and not rounded; its op
 rounded by an inserted cast, once, only where docs/language.md (Numbers) says that it is seen or asked for:
 
 - results of the function, what a tile program stores and what its loops carry,
-- operands of `matmul`, `grouped_matmul`, `conv` and `attention`, and of `bitcast`,
+- operands of `matmul`, `grouped_matmul`, `conv` and `attention`, of `bitcast`, and of collectives,
 - casts to a narrow type that the user wrote. A cast that a decomposition left (`nd.deferred`) rounds nothing.
 
 A cast by the user from a widened value to f32 is the value itself, no longer declared narrow. Where a decomposition
@@ -36,7 +36,7 @@ from irc.ir.rewriting import Inserter, remove_dead_code
 MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.TakeOp, nd.TakeAlongOp, nd.WhereOp, nd.SortOp, nd.TopkOp)
 """Ops whose float results are elements of their operands (or zero)."""
 
-ROUNDED = (nd.AttentionFamilyOp, nd.BitcastOp)
+ROUNDED = (nd.AttentionFamilyOp, nd.BitcastOp, nd.CollectiveOp)
 """Ops that take rounded operands and give a rounded result."""
 
 

@@ -53,3 +53,38 @@ func.func @gradients(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %u1 = nd.sub %x, %r1 : tensor<16xf32>
   func.return %u0, %u1 : tensor<16xf32>, tensor<16xf32>
 }
+
+// A sum is exchanged in the type that it was declared with, and in the order of axes in which it is used: the gradients
+// of a table that is read in two ways are added before they are one exchange. A cast that the user wrote stays behind.
+// CHECK-LABEL: func.func @narrow
+// CHECK:         %[[T:.*]] = nd.all_reduce %{{.*}} {monoid = "sum", over = "d"} : tensor<8x4xf32>
+// CHECK-NEXT:    %[[A:.*]] = nd.cast %x {nd.deferred} : tensor<4x8xf32> -> tensor<4x8xbf16>
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %[[A]] {permutation = [1, 0]} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+// CHECK-NEXT:    %[[B:.*]] = nd.cast %y {nd.deferred} : tensor<8x4xf32> -> tensor<8x4xbf16>
+// CHECK-NEXT:    %[[S:.*]] = nd.add %[[P]], %[[B]] : tensor<8x4xbf16>
+// CHECK-NEXT:    nd.all_reduce %[[S]] {monoid = "sum", over = "d"} : tensor<8x4xbf16>
+// CHECK-NEXT:    nd.cast %[[T]] : tensor<8x4xf32> -> tensor<8x4xbf16>
+func.func @narrow(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>) {
+  %r = nd.all_reduce %x {monoid = "sum", over = "d"} : tensor<4x8xf32>
+  %a = nd.cast %r {nd.deferred} : tensor<4x8xf32> -> tensor<4x8xbf16>
+  %p = nd.permute %a {permutation = [1, 0]} : tensor<4x8xbf16> -> tensor<8x4xbf16>
+  %s = nd.all_reduce %y {monoid = "sum", over = "d"} : tensor<8x4xf32>
+  %b = nd.cast %s {nd.deferred} : tensor<8x4xf32> -> tensor<8x4xbf16>
+  %g = nd.add %p, %b : tensor<8x4xbf16>
+  %n = nd.neg %y : tensor<8x4xf32>
+  %t = nd.all_reduce %n {monoid = "sum", over = "d"} : tensor<8x4xf32>
+  %c = nd.cast %t : tensor<8x4xf32> -> tensor<8x4xbf16>
+  func.return %g, %c : tensor<8x4xbf16>, tensor<8x4xbf16>
+}
+
+// What a scattered sum is used as beside a cast stays behind it.
+// CHECK-LABEL: func.func @scattered
+// CHECK-NEXT:    %[[C:.*]] = nd.cast %x {nd.deferred} : tensor<8x4xf32> -> tensor<8x4xbf16>
+// CHECK-NEXT:    %[[R:.*]] = nd.reduce_scatter %[[C]] {monoid = "sum", over = "d"} : tensor<8x4xbf16> -> tensor<4x4xbf16>
+// CHECK-NEXT:    nd.permute %[[R]]
+func.func @scattered(%x: tensor<8x4xf32>) -> tensor<4x4xbf16> {
+  %r = nd.reduce_scatter %x {monoid = "sum", over = "d"} : tensor<8x4xf32> -> tensor<4x4xf32>
+  %c = nd.cast %r {nd.deferred} : tensor<4x4xf32> -> tensor<4x4xbf16>
+  %p = nd.permute %c {permutation = [1, 0]} : tensor<4x4xbf16> -> tensor<4x4xbf16>
+  func.return %p : tensor<4x4xbf16>
+}

@@ -118,3 +118,15 @@ func.func @moved(%x: tensor<8x4xbf16>) -> (tensor<4x2x4xf32>, tensor<2x4x4xf32>)
   %r = nd.reshape %g : tensor<8x4xf32> -> tensor<2x4x4xf32>
   func.return %m, %r : tensor<4x2x4xf32>, tensor<2x4x4xf32>
 }
+
+// Ranks exchange narrow values as such: what is computed of them before is rounded.
+// CHECK-LABEL: func.func @exchanged
+// CHECK:         %[[R:.*]] = nd.cast %{{.*}} : tensor<4xf32> -> tensor<4xbf16>
+// CHECK:         nd.all_reduce %[[R]] {monoid = "sum", over = "d"} : tensor<4xbf16>
+// CHECK:         nd.all_gather %x {over = "d"} : tensor<4xbf16> -> tensor<8xbf16>
+func.func @exchanged(%x: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<8xbf16>) {
+  %0 = nd.exp %x : tensor<4xbf16>
+  %1 = nd.all_reduce %0 {monoid = "sum", over = "d"} : tensor<4xbf16>
+  %2 = nd.all_gather %x {over = "d"} : tensor<4xbf16> -> tensor<8xbf16>
+  func.return %1, %2 : tensor<4xbf16>, tensor<8xbf16>
+}
