@@ -44,7 +44,8 @@ COOL = 0.87
 """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
 the clock of SMs is faster then, and that of the L2 cache is not. An H100 multiplies 4096 cubed in 202 us in tiles of
 128 x 128, in 191 in those of 128 x 256; 8192 x 4096 x 4096 in 416, 352 in tiles of 128 x 192, 346 in those of 128 x 256
-(benchmarks/results/2026-11-25-h100-notes.md)."""
+(benchmarks/results/2026-11-25-h100-notes.md). Operands that fit into a quarter of the L2 come as fast as ever: 4096 x 4096 x
+512 takes 28.5 us in tiles of 128 x 128, 29.2 in those of 128 x 160, 30 to 31.8 in those of 128 x 192 (2026-11-27)."""
 
 NARROW_BOXES = 1.25
 """How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
@@ -77,10 +78,11 @@ again for every tile: epilogues are unrolled over a thread's accumulators, and e
 BESIDE_MEMORY = 0.1
 """How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
 
-FINISH_CYCLES = 2600
+FINISH_CYCLES = 3400
 FINISH_BYTES = 1500
 """From the end of products of parts to the end of the kernel that adds them: at least, and how many bytes of partial
-results are written and read again in a cycle of the GPU."""
+results are written and read again in a cycle of the GPU. 32 x 4096 x 14336 takes an H100 41.5 us whole, 43.6 in two
+parts (2026-11-27)."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,15 @@ class Model:
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
         steps = ceil_div(ceil_div(product.k, blocking.split), depth)
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
-        arriving = loaded * depth / (self._machine.costs.operand_bytes * COOL)
+        arriving = loaded * depth / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else COOL))
         return steps * max(products + self._computed(blocking, depth), arriving)
+
+    @property
+    def _is_cached(self) -> bool:
+        """Whether a quarter of the L2 holds the operands."""
+        product = self._product
+        row = product.m * self._lhs_bytes + product.count * product.n * product.rhs.size
+        return product.batch * product.k * row <= self._machine.l2 // 4
 
     @property
     def _lhs_bytes(self) -> int:
