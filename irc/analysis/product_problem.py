@@ -278,14 +278,17 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     return len(groups) == 1 or row * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 
 
+def written_before(kernel: FusedOp) -> tuple[bool, ...]:
+    """Of each operand, whether another kernel gives it: all that a config asks about what is around the kernel."""
+    return tuple(isinstance(behind_views(value).owner, FusedOp) for value in kernel.inputs)
+
+
 def _written(kernel: FusedOp, cores: Sequence[Operation]) -> int:
     """See `Product.written`."""
     arrays = {stored_array(value) for core in cores for value in core.operands}
-    total = 0
-    for argument, value in zip(kernel.block.args, kernel.operands, strict=True):
-        if argument in arrays and isinstance(behind_views(value).owner, FusedOp):
-            total += size_of(value) * element_of(value.type).size
-    return total
+    operands = zip(kernel.block.args, written_before(kernel), strict=True)
+    values = [argument for argument, is_written in operands if is_written and argument in arrays]
+    return sum(size_of(value) * element_of(value.type).size for value in values)
 
 
 def _cuts(kernel: FusedOp, op: Operation) -> tuple[int, ...]:

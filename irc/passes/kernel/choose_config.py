@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import ParseError
 
+from irc.analysis.alike import firsts
 from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import is_fusible
-from irc.analysis.product_problem import product_of
+from irc.analysis.product_problem import product_of, written_before
 from irc.configs.alone import tuned_config
 from irc.configs.candidates import legal_config
 from irc.configs.check import check_config
@@ -29,7 +30,8 @@ from irc.support.diagnostics import IrcError
 
 @dataclass(frozen=True)
 class ChooseConfigPass(Pass):
-    """Chooses tiles, stages and schedules: fills what #kernel.config leaves open."""
+    """Chooses tiles, stages and schedules: fills what #kernel.config leaves open. Kernels that compute the same get the
+    same config, where the same of their operands are results of kernels."""
 
     name: ClassVar[str] = "choose-config"
     requires = (FUSED,)
@@ -48,11 +50,15 @@ class ChooseConfigPass(Pass):
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
         if not machine.exact_tiles:
             _check_supported(op)
-        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
-            found = _tuned(kernel, machine) if self.tuned else None
-            kernel.config = found or legal_config(kernel, machine, self.instruction)
+        kernels = [inner for inner in op.walk() if isinstance(inner, FusedOp)]
+        for kernel, first in firsts(kernels, lambda each: (each.config, written_before(each))):
+            kernel.config = self._config(kernel, machine) if first is kernel else first.config
             if self.explain and kernel.kind is Anchor.MATMUL:
                 print(_explain(kernel, machine), end="", file=sys.stderr)
+
+    def _config(self, kernel: FusedOp, machine: Target) -> ConfigAttr:
+        found = _tuned(kernel, machine) if self.tuned else None
+        return found or legal_config(kernel, machine, self.instruction)
 
 
 def _tuned(kernel: FusedOp, machine: Target) -> ConfigAttr | None:

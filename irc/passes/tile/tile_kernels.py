@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,6 +10,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from irc.analysis.alike import firsts
 from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
@@ -51,7 +51,7 @@ class TileKernelsPass(Pass):
         taken = {n.strip('"') for n in names}
         kernels = [o for o in op.walk() if isinstance(o, FusedOp)]
         known: dict[FusedOp, str] = {}
-        for fused, first in zip(kernels, _firsts(kernels), strict=True):
+        for fused, first in firsts(kernels, lambda each: each.config):
             if first is fused and (name := _tiled(op, fused, _name(fused, taken))) is not None:
                 known[fused] = name
             if first in known:
@@ -61,23 +61,6 @@ class TileKernelsPass(Pass):
         for fused in kernels:
             if INTERPRETED not in fused.attributes:
                 Rewriter.erase_op(fused)
-
-
-def _firsts(kernels: Sequence[FusedOp]) -> list[FusedOp]:
-    """For each kernel the first one that computes the same: layers that repeat are tiled once."""
-    alike: dict[object, list[FusedOp]] = {}
-    firsts: list[FusedOp] = []
-    for fused in kernels:
-        inputs = list(fused.inputs)
-        types = tuple(value.type for value in (*inputs, *fused.outputs))
-        names = tuple(op.name for op in fused.block.ops)
-        key = fused.config, fused.kind, types, tuple(map(inputs.index, inputs)), names
-        others = alike.setdefault(key, [])
-        first = next((o for o in others if fused.body.is_structurally_equivalent(o.body)), fused)
-        if first is fused:
-            others.append(fused)
-        firsts.append(first)
-    return firsts
 
 
 def _tiled(module: ModuleOp, fused: FusedOp, name: str) -> str | None:
