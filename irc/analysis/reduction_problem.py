@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from math import gcd, prod
 
@@ -61,28 +62,29 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     """The reductions of a reduce kernel; they have the same axes of the same domain."""
     cores = kernel.cores()
     op = cores[0]
-    shape, axes = shape_of(op.operands[0]), reduced_axes(op)
-    inner = _inner(kernel, shape, axes)
+    shape, axes, loaded = shape_of(op.operands[0]), reduced_axes(op), _loaded(kernel, op)
+    returns, is_nested = _returns(kernel, set(cores), shape), _is_nested(kernel, set(cores))
+    is_simple = not (is_nested or returns or any(is_position(core) or not has_parts(core) for core in cores))
+    inner = short_run(shape, axes) if is_simple else 1
     axes = axes if inner == 1 else outer_axes(shape, axes)
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     extent = prod(shape[axis] for axis in axes)
-    together = 1 if inner > 1 else _together(kernel, shape, axes)
+    together = _together(shape, axes, loaded) if is_simple and inner == 1 else 1
     return Reduction(
         count=sum(2 if is_position(core) else 1 for core in cores),
         role="s" if is_scan(op) else "r",
         rows=prod(shape[axis] for axis in kept),
         extent=extent,
-        columns=_columns(shape, axes, _loaded(kernel, op)),
+        columns=_columns(shape, axes, loaded),
         element=max((element_of(core.operands[0].type) for core in cores), key=lambda element: element.size),
-        loaded=_loaded(kernel, op),
+        loaded=loaded,
         arrays=sum(LARGE * prod(shape_of(value)) >= prod(shape) for value in kernel.inputs),
         weights=sum(extent <= prod(shape_of(value)) < prod(shape) // LARGE for value in kernel.inputs),
-        is_aligned=together * run_of(shape, axes) * _loaded(kernel, op).size % ALIGNED == 0
-        or run_of(shape, axes) == prod(shape),
+        is_aligned=together * run_of(shape, axes) * loaded.size % ALIGNED == 0 or run_of(shape, axes) == prod(shape),
         is_contiguous=ends_reduced(shape, axes),
-        returns=_returns(kernel, shape),
+        returns=returns,
         gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
-        is_nested=_is_nested(kernel),
+        is_nested=is_nested,
         is_splittable=all(map(has_parts, cores)),
         together=together,
         inner=inner,
@@ -110,33 +112,20 @@ def _columns(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> 
     return shape[innermost] if shape[innermost] * loaded.size >= LINE else run_of(shape, axes)
 
 
-def _inner(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    cores = kernel.cores()
-    is_simple = all(has_parts(core) and not is_position(core) for core in cores)
-    return short_run(shape, axes) if is_simple and not _is_nested(kernel) and not _returns(kernel, shape) else 1
-
-
-def _together(kernel: FusedOp, shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+def _together(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> int:
     """Rows of the innermost axes, of a reduction over all others, that are put together; 1 where there is no need."""
-    columns, size = run_of(shape, axes), _loaded(kernel, kernel.cores()[0]).size
+    columns, size = run_of(shape, axes), loaded.size
     extent = prod(shape[axis] for axis in axes)
     is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not ends_reduced(shape, axes)
-    if (
-        not is_over_columns
-        or columns * size % ALIGNED == 0
-        or any(is_position(c) or not has_parts(c) for c in kernel.cores())
-    ):
-        return 1
-    if _is_nested(kernel) or _returns(kernel, shape):
+    if not is_over_columns or columns * size % ALIGNED == 0:
         return 1
     least = ALIGNED // gcd(ALIGNED, columns * size)
     together = least * max(1, power_of_two(ceil_div(MIN_ROW, least * columns)))
     return together if extent >= MIN_ROWS * together else 1
 
 
-def _is_nested(kernel: FusedOp) -> bool:
+def _is_nested(kernel: FusedOp, cores: Set[Operation]) -> bool:
     dependent: set[SSAValue] = set()
-    cores = kernel.cores()
     for op in kernel.block.ops:
         depends = any(operand in dependent for operand in op.operands)
         if op in cores and depends:
@@ -152,11 +141,11 @@ def _loaded(kernel: FusedOp, op: Operation) -> Element:
     return element_of(largest.type)
 
 
-def _returns(kernel: FusedOp, domain: tuple[int, ...]) -> bool:
+def _returns(kernel: FusedOp, cores: Set[Operation], domain: tuple[int, ...]) -> bool:
     """Whether something of the domain's size depends on a reduction, or a scan gives it."""
     dependent: set[SSAValue] = set()
     for op in kernel.block.ops:
-        if not is_scan(op) and op not in kernel.cores() and not any(v in dependent for v in op.operands):
+        if not is_scan(op) and op not in cores and not any(v in dependent for v in op.operands):
             continue
         dependent |= set(op.results)
         if any(isinstance(r.type, TensorType) and prod(shape_of(r)) >= prod(domain) > 1 for r in op.results):

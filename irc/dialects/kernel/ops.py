@@ -143,7 +143,8 @@ class FusedOp(IRDLOperation):
     def cores(self) -> list[Operation]:
         """The ops that the kernel is built around, in order. In a cascade or matmul kernel, the products and
         convolutions alone."""
-        return [op for op in self.block.ops if is_core(self.kind, op)]
+        kind = self.kind
+        return [op for op in self.block.ops if is_core(kind, op)]
 
     def tile_names(self) -> tuple[str, ...]:
         """The names that sizes of the config's tile can have."""
