@@ -161,7 +161,8 @@ def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: Mapping[i
     for i, ahead in reductions.items():
         if read.isdisjoint(ahead) or not graph.is_free(i) or not _is_independent(graph, i, cluster):
             continue
-        if read.isdisjoint(_arrays_ahead(graph, i)):
+        # What makes a cycle is asked first: most that are refused are by that, and the other question goes far.
+        if not graph.can_merge(cluster, graph.cluster_of[i]) or read.isdisjoint(_arrays_ahead(graph, i)):
             continue
         if graph.absorb(cluster, i):
             _label(graph, i, cluster)

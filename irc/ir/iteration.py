@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from math import prod
 from operator import is_not
@@ -59,7 +59,7 @@ class Pattern(Enum):
     GROUPED = "grouped"
 
 
-CONTRACTIONS = frozenset({Pattern.PRODUCT, Pattern.CONVOLUTION, Pattern.GROUPED})
+CONTRACTIONS = (Pattern.PRODUCT, Pattern.CONVOLUTION, Pattern.GROUPED)
 """Patterns that sum products of two operands' elements."""
 
 
@@ -104,10 +104,16 @@ class Access:
     outside: int | None = None
     indices: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
         """Whether each point reads the element at the same place, wherever there is one."""
         return self.map == AffineMap.identity(self.map.num_dims)
+
+    @cached_property
+    def is_broadcast(self) -> bool:
+        """Whether each coordinate is a dimension or 0, and points along some dimensions read the same element."""
+        read = self.map
+        return read.is_projected_permutation(allow_zero_in_results=True) and len(read.used_dims()) < read.num_dims
 
 
 @dataclass(frozen=True)
@@ -181,23 +187,32 @@ class IterationInterface(Operation, ABC):
 
 def pattern_of(op: Operation) -> Pattern | None:
     """None of an op that does not say how it iterates."""
-    return cast(IterationInterface, op).pattern if _iterates(type(op)) else None
+    found = _pattern_of_class(type(op))
+    return found if found is not _OF_NUMBERS else cast(IterationInterface, op).pattern
+
+
+_OF_NUMBERS = cast(Pattern, object())
+"""Stands for the pattern of a class whose ops have one or another."""
 
 
 @cache
-def _iterates(kind: type[Operation]) -> bool:
+def _pattern_of_class(kind: type[Operation]) -> Pattern | None:
     """Known of each class: `isinstance` of an abstract class is a call of Python, and each rule of fusion asks."""
-    return issubclass(kind, IterationInterface)
+    if not issubclass(kind, IterationInterface):
+        return None
+    return kind.PATTERN if kind.pattern is IterationInterface.pattern else _OF_NUMBERS
 
 
-_known: WeakKeyDictionary[Operation, tuple[tuple[object, ...], Iteration]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Operation, tuple[list[object], Iteration]] = WeakKeyDictionary()
 """The iterations that were asked for, each with the types and properties of its op then."""
 
 
 def iteration_of(op: Operation) -> Iteration:
     """How the op iterates; it has to be one with a pattern."""
     assert isinstance(op, IterationInterface), f"{op.name} does not say how it iterates"
-    numbers = (*op.operand_types, *op.result_types, *chain.from_iterable(op.properties.items()))
+    numbers: list[object] = [operand.type for operand in op.operands]
+    numbers += [result.type for result in op.results]
+    numbers += chain.from_iterable(op.properties.items())
     known = _known.get(op)
     if known is None or len(known[0]) != len(numbers) or any(map(is_not, known[0], numbers)):
         known = _known[op] = (numbers, op.iteration())
@@ -219,8 +234,7 @@ def is_broadcast(op: Operation) -> bool:
     """Whether the op repeats its operand along some axes of the result, and does no more."""
     if pattern_of(op) is not Pattern.MOVE or len(op.operands) != 1:
         return False
-    read = iteration_of(op).inputs[0].map
-    return read.is_projected_permutation(allow_zero_in_results=True) and len(read.used_dims()) < read.num_dims
+    return iteration_of(op).inputs[0].is_broadcast
 
 
 def part_of(op: Operation) -> tuple[int, ...] | None:
