@@ -71,11 +71,12 @@ def sub(op: nd.SubOp, at: Inserter) -> SSAValue | None:
 
 
 def mul(op: nd.MulOp, at: Inserter) -> SSAValue | None:
-    if is_splat(op.rhs, 1):
+    factor = splat_of(op.rhs)
+    if factor == 1:
         return op.lhs
-    if is_splat(op.rhs, -1):
+    if factor == -1:
         return at.value(nd.NegOp(op.lhs))
-    if is_splat(op.rhs, 0) and not _is_float(op.rhs):
+    if factor == 0 and not _is_float(op.rhs):
         return op.rhs
     lhs, rhs = defined_by(op.lhs, nd.NegOp), defined_by(op.rhs, nd.NegOp)
     return at.value(nd.MulOp(lhs.x, rhs.x)) if lhs is not None and rhs is not None else None

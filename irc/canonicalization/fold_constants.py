@@ -39,10 +39,14 @@ MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.WhereOp, nd.TakeOp, nd.TakeAlongOp)
 
 def fold(op: Operation, at: Inserter) -> SSAValue | None:
     """The constant that the op gives, where its operands are constants and folding is allowed."""
-    if not op.operands or len(op.results) != 1 or not isinstance(op, nd.NdOp) or isinstance(op, REPEATS):
+    constants: list[nd.ConstantOp] = []
+    for operand in op.operands:
+        if not isinstance(owner := operand.owner, nd.ConstantOp):
+            return None
+        constants.append(owner)
+    if not constants or len(op.results) != 1 or not isinstance(op, nd.NdOp) or isinstance(op, REPEATS):
         return None
-    constants = [operand.owner for operand in op.operands if isinstance(operand.owner, nd.ConstantOp)]
-    if len(constants) != len(op.operands) or _would_round(op):
+    if _would_round(op):
         return None
     if isinstance(op, Elementwise) and all(constant.splat_value is not None for constant in constants):
         result = _evaluate(op, [constant.array().reshape(-1)[:1] for constant in constants])

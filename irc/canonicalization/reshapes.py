@@ -50,6 +50,8 @@ def _own_reshape(value: SSAValue) -> nd.ReshapeOp | None:
 
 
 def before_reshape(op: Elementwise, at: Inserter) -> SSAValue | None:
+    if not any(isinstance(operand.owner, nd.ReshapeOp) for operand in op.operands):
+        return None
     reshapes = [_unit_reshape(operand) or _own_reshape(operand) for operand in op.operands]
     shapes = {shape_of(reshape.x) for reshape in reshapes if reshape is not None}
     if len(shapes) != 1:

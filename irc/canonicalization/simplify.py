@@ -7,7 +7,7 @@ it inserts nothing where it returns None.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import copysign
 from typing import Any, TypeAlias, TypeVar
 
@@ -48,9 +48,13 @@ class SimplifyPattern(RewritePattern):
 
     table: Table
     general: Sequence[Simplification] = ()
+    _of: Table = field(default_factory=Table)
+    """What was asked for: of each class, `general` and its own."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        simplifications = (*self.general, *self.table.get(type(op), ()))
+        simplifications = self._of.get(type(op))
+        if simplifications is None:
+            simplifications = self._of[type(op)] = [*self.general, *self.table.get(type(op), ())]
         if not simplifications or len(op.results) != 1:
             return
         rewriter.insertion_point = InsertPoint.before(op)

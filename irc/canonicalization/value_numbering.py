@@ -28,16 +28,20 @@ def merge_common(op: Operation) -> bool:
 
 
 def _merge_in_block(block: Block) -> bool:
-    known: dict[Hashable, Operation] = {}
+    known: dict[Hashable, list[Operation]] = {}
     changed = False
     for op in list(block.ops):
         if op.regions:
             changed |= merge_common(op)
             continue
-        if not op.results or not is_side_effect_free(op):
+        if not op.results:
             continue
-        first = known.setdefault(_key(op), op)
-        if first is op:
+        alike = known.setdefault(_key(op), [])
+        first = next((other for other in alike if _is_same(op, other)), None)
+        if first is None:
+            alike.append(op)
+            continue
+        if not is_side_effect_free(op):
             continue
         first.location = fuse_locations(first.location, op.location)
         for old, new in zip(op.results, first.results, strict=True):
@@ -49,13 +53,17 @@ def _merge_in_block(block: Block) -> bool:
 
 
 def _key(op: Operation) -> Hashable:
+    """What few ops have in common that are not the same: without attributes, whose hash takes long, where it can be."""
     operands = [id(operand) for operand in op.operands]
-    if isinstance(op, COMMUTATIVE):
+    if len(operands) == 2 and isinstance(op, COMMUTATIVE):
         operands.sort()
+    return op.name, tuple(operands) or frozenset(op.properties.items())
+
+
+def _is_same(op: Operation, other: Operation) -> bool:
+    """Of ops with the same key."""
     return (
-        op.name,
-        tuple(operands),
-        tuple(op.result_types),
-        frozenset(op.properties.items()),
-        frozenset(op.attributes.items()),
+        op.properties == other.properties
+        and op.attributes == other.attributes
+        and op.result_types == other.result_types
     )

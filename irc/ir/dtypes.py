@@ -93,11 +93,16 @@ def element_named(name: str) -> Element:
     return {e.name: e for e in ELEMENTS}[name]
 
 
-@cache
 def element_of(type: Attribute) -> Element:
     """The element type of an IR scalar or tensor type; `index` counts as i64. KeyError where irc has no such type."""
     if isinstance(type, TensorType):
-        return element_of(type.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return _element_of_scalar(type.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return _element_of_scalar(type)
+
+
+@cache
+def _element_of_scalar(type: Attribute) -> Element:
+    """Of a scalar: the hash of a tensor type takes as long as all else that is asked about it."""
     if isinstance(type, IndexType):
         return element_named("i64")
     return {e.type: e for e in ELEMENTS}[type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite, prod
 from typing import Any, cast
 
@@ -65,7 +66,7 @@ class ElementsAttr(ParametrizedAttribute):
 
     def first(self) -> Number:
         """The first stored element as a Python number."""
-        return cast(Number, np.frombuffer(self.data.data, self.element.dtype, 1)[0].item())
+        return _number(self.data.data[: self.element.size], self.element.dtype)
 
     def array(self) -> np.ndarray[Any, Any]:
         """A read-only array of the type's shape; a splat is a broadcast view of one element."""
@@ -93,6 +94,12 @@ class ElementsAttr(ParametrizedAttribute):
             parser.parse_punctuation(":")
             elements = literal.resolve(parser.parse_type())
         return [elements.type, elements.data]
+
+
+@lru_cache(1024)
+def _number(data: bytes, dtype: np.dtype[Any]) -> Number:
+    """The number that these bytes are: programs have few, and simplifications ask for them again and again."""
+    return cast(Number, np.frombuffer(data, dtype)[0].item())
 
 
 def _rounded(numbers: np.ndarray[Any, Any], element: Element) -> np.ndarray[Any, Any]:
