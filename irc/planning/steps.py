@@ -63,6 +63,8 @@ class Steps:
         self._max_sets = sets
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
         self._filling = {name for name, op in self.kernels.items() if prod(values_of(op.grid)) >= processors}
+        self._room: dict[str, int] = {}
+        """How many sets of operands a launch of a kernel can have."""
         self.constants: list[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]] = []
         self.steps: list[Step] = []
         self._maker: dict[SSAValue, int] = {}
@@ -215,7 +217,9 @@ class Steps:
         if step.kernel is None or step.kernel in self._filling:
             return None
         kernel = self.kernels[step.kernel]
-        most = min(self._max_sets, kernel.room_for_sets)
+        if step.kernel not in self._room:
+            self._room[step.kernel] = min(self._max_sets, kernel.room_for_sets)
+        most = self._room[step.kernel]
         own = [value for value in (*step.reads, *step.writes) if value in self._maker and value not in self.direct]
         held = sum(bytes_of(value.type) for value in own)
         kind = step.kernel, len(step.reads), len(step.writes)

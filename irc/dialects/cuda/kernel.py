@@ -177,10 +177,10 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     @property
     def room_for_sets(self) -> int:
         """How many sets of operands its parameters have room for; 1 where the kernel uses the place along z itself."""
-        uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in self.walk())
-        if uses_z or values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None:
+        if values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None:
             return 1
-        return max(1, MAX_BYTES // self.set_bytes)
+        uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in self.walk())
+        return 1 if uses_z else max(1, MAX_BYTES // self.set_bytes)
 
     @property
     def written(self) -> tuple[bool, ...]:
