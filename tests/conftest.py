@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Modules and tests stay: Python's collector, which took an eighth of the time, looks at what tests make alone, and
-    as seldom as in a compilation (irc/support/garbage.py). Few programs of earlier tests stay with what is compiled."""
+    seldom, as in a compilation (irc/support/garbage.py). Few programs of earlier tests stay with what is compiled."""
     compiler.MAX_IN_MEMORY = 8
     gc.collect()
     gc.freeze()

@@ -17,6 +17,7 @@ from irc.driver.reports import Instruments, watch
 from irc.driver.universe import resolve
 from irc.ir.targets import set_target
 from irc.support.diagnostics import IrcError
+from irc.support.garbage import seldom_collecting
 
 LEVELS: tuple[str, ...] = ("nd", "kernel", "tile", "cuda", "all")
 """The pipelines in order, each of which extends the one before."""
@@ -82,6 +83,7 @@ def lower(module: ModuleOp, upto: str = "cuda", *, arch: str | None = None, **op
     copy = module.clone()
     if arch is not None:
         set_target(copy, arch)
-    for _ in levels(copy, [upto], **options):
-        pass
+    with seldom_collecting():
+        for _ in levels(copy, [upto], **options):
+            pass
     return copy

@@ -22,6 +22,7 @@ from irc.ir.passes import check_established, check_required
 from irc.ir.targets import set_target, target_of
 from irc.ir.verification import verify
 from irc.support.diagnostics import IN_PASS, OF_PACKAGE, IrcError, one_line
+from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
 
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
@@ -58,6 +59,10 @@ class PassManager:
     def run(self, module: ModuleOp, steps: Sequence[Step], first: int = 1) -> None:
         """Runs the steps; those of a named pipeline that the module had are left out. `first` is the number of the
         first of them among those of the module. IrcError where a pass finds what it cannot do."""
+        with seldom_collecting():
+            self._run(module, steps, first)
+
+    def _run(self, module: ModuleOp, steps: Sequence[Step], first: int) -> None:
         had = passes_had(module)
         todo = [
             (number, step.entry)
@@ -80,7 +85,7 @@ class PassManager:
         """Verifies what the passes left, the last of which was `after`, unless that was done behind each."""
         if self.instruments.verify_each:
             return
-        with self._reproduced(module, [], verified=True):
+        with seldom_collecting(), self._reproduced(module, [], verified=True):
             self.instruments.timed(VERIFY, lambda: verify(module, after=after))
 
     @contextmanager

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-OBJECTS = 200_000
-"""New objects between two looks at the youngest ones, in place of Python's 700: a sixth of the time of a lowering."""
+OBJECTS = 1_000_000
+"""New objects between two looks at the youngest ones, in place of Python's 700, which is a quarter of the time of a
+lowering. The lowering of a training step of GPT-2 makes so many: without a look it takes 15 MiB of 180 more."""
 
 _lock = threading.Lock()
 _inside = 0
