@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -46,15 +47,17 @@ def _build(module: ModuleOp, options: Mapping[str, Any]) -> Artifact:
     arguments, results = signature(entry_of(module))
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
-    for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), **options):
-        texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
-        if level == "kernel":
-            facts = kernel_facts(lowered)
-    texts["cuda"] = texts.pop("all")
-    plan = read_plan(module)
-    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    with reproducing(module, "asm"):
-        compiled = timed("machine code", lambda: compiled_kernels(module))
+    with Compilations() as compilations:
+        begin = partial(_begin, compilations, module)
+        for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), lowered=begin, **options):
+            texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
+            if level == "kernel":
+                facts = kernel_facts(lowered)
+        texts["cuda"] = texts.pop("all")
+        plan = read_plan(module)
+        kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+        with reproducing(module, "asm"):
+            compiled = timed("machine code", compilations.results)
     entries = [
         kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
         for op, binary in zip(kernels, compiled, strict=True)
@@ -111,20 +114,43 @@ def _simulated_at(
     return Executable(found.name, "sim", taken, given, program, manifest=there)
 
 
+class Compilations:
+    """Kernels that are compiled side by side while the block goes on: NVRTC does not hold the interpreter's lock. What
+    has not begun when the block ends by an exception is not compiled."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._made: list[Future[CompiledKernel]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> None:
+        """Compiles these kernels, which do not change any more, the largest first, so that none is left alone in the
+        end. `options` are added to the compiler's."""
+        largest = sorted(kernels, key=lambda kernel: -sum(1 for _ in kernel.walk()))
+        made = {kernel: self._pool.submit(compile_kernel, kernel, arch, options) for kernel in largest}
+        self._made += [made[kernel] for kernel in kernels]
+
+    def results(self) -> list[CompiledKernel]:
+        """The source, PTX, machine code and resources of the kernels, in order, when all are compiled."""
+        return [each.result() for each in self._made]
+
+
+def _begin(compilations: Compilations, module: ModuleOp) -> None:
+    """Compiles the kernels of a module for its architecture, with its rounding."""
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    compilations.begin(kernels, target_of(module).name, SEPARATE_ROUNDING if STRICT in module.attributes else ())
+
+
 def compiled_kernels(module: ModuleOp) -> list[CompiledKernel]:
     """The kernels of a module, compiled for its architecture, with its rounding."""
-    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    separate = SEPARATE_ROUNDING if STRICT in module.attributes else ()
-    return compile_kernels(kernels, target_of(module).name, separate)
-
-
-def compile_kernels(kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> list[CompiledKernel]:
-    """The kernels' source, PTX, machine code and resources, compiled side by side: NVRTC does not hold the
-    interpreter's lock. `options` are added to the compiler's."""
-    if len(kernels) < 2:
-        return [compile_kernel(kernel, arch, options) for kernel in kernels]
-    with ThreadPoolExecutor(min(len(kernels), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda kernel: compile_kernel(kernel, arch, options), kernels))
+    with Compilations() as compilations:
+        _begin(compilations, module)
+        return compilations.results()
 
 
 def _resources(binary: CompiledKernel) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from xdsl.context import Context
@@ -57,11 +57,12 @@ def levels(
     *,
     context: Context | None = None,
     instruments: Instruments | None = None,
+    lowered: Callable[[], object] | None = None,
     **options: Any,
 ) -> Iterator[tuple[str, ModuleOp]]:
     """Lowers the module in place, which has been verified, and yields it after each of the levels `stops`. The last one
-    is verified. `options` (`strict_rounding`, `any_order`) go to the passes that have them. Passes that the module had
-    are not run again. instruments: as for `run_passes`."""
+    is verified; `lowered` is called before that, behind the last pass. `options` (`strict_rounding`, `any_order`) go to
+    the passes that have them. Passes that the module had are not run again. instruments: as for `run_passes`."""
     done, given = passes_had(module), is_lowered(module)
     instruments = watch(module) if instruments is None else instruments
     checked = given or instruments.verify_each
@@ -69,8 +70,11 @@ def levels(
     for level in stops:
         names = PIPELINES[level]
         manager.run(module, [Step(each) for each in passes_of(names[done:], **options)], done + 1)
-        if level == stops[-1] and names[done:]:
-            manager.verify_end(module, names[-1])
+        if level == stops[-1]:
+            if lowered is not None:
+                lowered()
+            if names[done:]:
+                manager.verify_end(module, names[-1])
         done = max(done, len(names))
         yield level, module
 

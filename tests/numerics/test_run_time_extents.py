@@ -83,8 +83,10 @@ def test_a_thousand_sizes_are_one_compilation(monkeypatch: pytest.MonkeyPatch):
     from irc.driver import build
 
     compiled: list[int] = []
-    kernels = build.compile_kernels
-    monkeypatch.setattr(build, "compile_kernels", lambda ops, *rest: compiled.append(len(ops)) or kernels(ops, *rest))
+    begin = build.Compilations.begin
+    monkeypatch.setattr(
+        build.Compilations, "begin", lambda self, ops, *rest: compiled.append(len(ops)) or begin(self, ops, *rest)
+    )
     monkeypatch.setenv("IRC_CACHE_DIR", "")
     artifact = compile_artifact(PROGRAMS["block"] + "\n# a thousand sizes", arch="sm_90a")
     plan = Plan.from_json(artifact.plan)

@@ -16,10 +16,15 @@ from typing import Any
 
 import pytest
 from drawing import long, slow
+from xdsl.context import Context
+from xdsl.dialects.arith import AddfOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from irc.driver import build as building
 from irc.driver.compiler import compile_artifact
+from irc.passes.host.build_host_plan import BuildHostPlanPass
 from irc.support import cache
+from irc.support.diagnostics import InternalError
 
 TEXT = """
 func f(x: f32[64, 32], w: f32[32, 32]) -> (f32[64, 32], f32[64]) {
@@ -94,9 +99,10 @@ def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("hears_ctrl_c")
 def test_an_interruption_waits_for_no_kernel_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
+    begun: list[ModuleOp] = []
+    kernels = [ModuleOp([]) for _ in range(50)]
 
-    def slow(kernel: int, *_: Any) -> int:
+    def slow(kernel: ModuleOp, *_: Any) -> ModuleOp:
         begun.append(kernel)
         if len(begun) == 2:
             _thread.interrupt_main()
@@ -105,9 +111,29 @@ def test_an_interruption_waits_for_no_kernel_that_has_not_begun(monkeypatch: pyt
 
     monkeypatch.setattr(building, "compile_kernel", slow)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    with pytest.raises(KeyboardInterrupt):
-        building.compile_kernels(list(range(50)), "sm_90a")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(KeyboardInterrupt), building.Compilations() as compilations:
+        compilations.begin(kernels, "sm_90a")  # pyright: ignore[reportArgumentType]
+        compilations.results()
     assert len(begun) <= 6
+
+
+def test_what_is_invalid_behind_the_last_pass_is_said_while_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[int] = []
+    apply, begin = BuildHostPlanPass.apply, building.Compilations.begin
+
+    def spoiled(self: BuildHostPlanPass, ctx: Context, op: ModuleOp) -> None:
+        apply(self, ctx, op)
+        next(each for each in op.walk() if isinstance(each, AddfOp)).attributes["tile.of"] = UnitAttr()
+
+    monkeypatch.setattr(BuildHostPlanPass, "apply", spoiled)
+    monkeypatch.setattr(
+        building.Compilations, "begin", lambda self, ops, *rest: begun.append(len(ops)) or begin(self, ops, *rest)
+    )
+    with pytest.raises(InternalError, match="after pass 'build-host-plan': .*tile.of"):
+        compile_artifact(TEXT + "# spoiled", arch="sm_90a")
+    assert begun
 
 
 @pytest.mark.usefixtures("hears_ctrl_c")
