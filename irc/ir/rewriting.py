@@ -7,7 +7,7 @@ and an exception of a pattern reaches the caller as it is, not as a dump of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -252,10 +252,32 @@ def remove_dead_code(op: Operation) -> bool:
     changed = False
     for region in op.regions:
         for block in region.blocks:
-            for nested in reversed(list(block.ops)):
-                if is_trivially_dead(nested):
+            nested = block.last_op
+            while nested is not None:
+                before = nested.prev_op
+                if _is_dead(nested):
                     block.erase_op(nested)
                     changed = True
                 elif nested.regions:
                     changed |= remove_dead_code(nested)
+                nested = before
     return changed
+
+
+def remove_dead_among(ops: Iterable[Operation]) -> None:
+    """Erases those of the ops, and of what they read, that have no uses and no side effects: all that is dead behind a
+    rewrite of these ops, where nothing was before."""
+    pending = list(ops)
+    while pending:
+        op = pending.pop()
+        if op.parent is not None and _is_dead(op):
+            pending += [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
+            op.parent.erase_op(op)
+
+
+def _is_dead(op: Operation) -> bool:
+    """Most ops are used: that is asked first, without a call."""
+    for result in op.results:
+        if result.first_use is not None:
+            return False
+    return is_trivially_dead(op)

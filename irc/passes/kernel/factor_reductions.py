@@ -24,7 +24,7 @@ from irc.fusion.cascades import cascades_in
 from irc.ir.discardable import DECLARED, STRICT
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
-from irc.ir.rewriting import Inserter, remove_dead_code
+from irc.ir.rewriting import Inserter, remove_dead_among, remove_dead_code
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class FactorReductionsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if STRICT in op.attributes:
             return
+        remove_dead_code(op)
         for cascade in cascades_in(op):
             for product in cascade.products:
                 if (factor := cascade.row_factor(product)) is not None:
                     _move(product, factor)
-            remove_dead_code(op)
+            remove_dead_among(cascade.between)
 
 
 def _move(product: Operation, factor: RowFactor) -> None:

@@ -25,7 +25,7 @@ from irc.dialects.nd.terms import Term
 from irc.fusion.cascades import cascades_in
 from irc.ir.discardable import STRICT
 from irc.ir.passes import Pass
-from irc.ir.rewriting import Inserter, remove_dead_code
+from irc.ir.rewriting import Inserter, remove_dead_among, remove_dead_code
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class ScaleExponentsPass(Pass):
         if STRICT in op.attributes:
             return
         vectors: dict[SSAValue, Term] = {}
+        remove_dead_code(op)
         for cascade in cascades_in(op):
             for power in cascade.between if cascade.is_rolled else ():
                 if not isinstance(power, nd.ExpOp) or not _may_be_approximated(power):
@@ -49,7 +50,7 @@ class ScaleExponentsPass(Pass):
                     _scale(power, maximum)
                 elif vector := _vector_below(power):
                     _scale_by(power, vector, vectors)
-            remove_dead_code(op)
+            remove_dead_among(cascade.between)
 
 
 def _may_be_approximated(power: nd.ExpOp) -> bool:
