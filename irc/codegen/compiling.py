@@ -50,8 +50,8 @@ def compile_cached(
 
 
 def cache_key(source: str, arch: str, options: Sequence[str] = ()) -> str:
-    """A digest of all that a compilation depends on; the folders of headers are in it by their versions."""
-    flags = [option for option in (*compiler_options(source, arch), *options) if not option.startswith("-I")]
+    """A digest of all that a compilation depends on."""
+    flags = (*compiler_options(arch), *options)
     digest = hashlib.sha256()
     hashed = source if LINES in options else _COMMENT.sub("", source)
     for part in (str(FORMAT), compiler_version(), *flags, hashed):

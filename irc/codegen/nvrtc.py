@@ -1,18 +1,15 @@
 """The typed wrapper of NVRTC (`cuda.bindings.nvrtc`): CUDA C++ source to PTX, cubin and resource usage.
 
-Headers come from the wheels where they are installed (CUTLASS from nvidia-cutlass, CCCL and the CUDA runtime from the
-nvidia-cuda-* wheels), else from a CUDA toolkit ($CUDA_HOME, $CUDA_PATH, /usr/local/cuda).
+Sources include no headers: CUTLASS's of wgmma would take 75 ms of each kernel that multiplies.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from xdsl.ir import Attribute
@@ -63,7 +60,7 @@ def compile_source(
     nvrtc = _nvrtc()
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), f"{name}.cu".encode(), 0, [], []))
     try:
-        arguments = [option.encode() for option in (*compiler_options(source, arch), *options)]
+        arguments = [option.encode() for option in (*compiler_options(arch), *options)]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
         log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -76,9 +73,9 @@ def compile_source(
     return Compilation(ptx, cubin, log, parse_resources(log), warnings)
 
 
-def compiler_options(source: str, arch: str) -> tuple[str, ...]:
-    """The options of every kernel; the folders of headers only where the source includes any."""
-    options = (
+def compiler_options(arch: str) -> tuple[str, ...]:
+    """The options of every kernel."""
+    return (
         f"--gpu-architecture={arch}",
         "--std=c++17",
         "-default-device",
@@ -87,56 +84,18 @@ def compiler_options(source: str, arch: str) -> tuple[str, ...]:
         "-diag-suppress=177,549",
         "--ptxas-options=-v",
     )
-    if "#include" not in source:
-        return options
-    return options + tuple(f"-I{folder}" for folder in include_folders())
 
 
 @cache
 def compiler_version() -> str:
-    """The version of NVRTC and of the headers: a part of the key of a cached cubin."""
+    """The version of NVRTC: a part of the key of a cached cubin."""
     nvrtc = _nvrtc()
     major, minor = _checked_all(nvrtc.nvrtcVersion())
-    versions = [f"nvrtc {major}.{minor}"]
-    for package in ("nvidia-cuda-nvrtc", "nvidia-cutlass", "nvidia-cuda-cccl"):
-        try:
-            versions.append(f"{package} {importlib.metadata.version(package)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return ", ".join(versions)
-
-
-@cache
-def include_folders() -> tuple[Path, ...]:
-    """Where CUTLASS's, CUDA's and CCCL's headers are; IrcError where CUTLASS's are not."""
-    cutlass = _installed("nvidia-cutlass", "cutlass_library/source/include", "cute/arch/mma_sm90_gmma.hpp")
-    if cutlass is None:
-        raise IrcError("machine code of this kernel needs the wheel nvidia-cutlass for its headers", hint=WITHOUT_CUDA)
-    folders = [cutlass]
-    for folder in _cuda_folders():
-        folders += [f for f in (folder, folder / "cccl") if f.is_dir() and f not in folders]
-    return tuple(folders)
-
-
-def _cuda_folders() -> list[Path]:
-    found = [
-        _installed("nvidia-cuda-runtime", "nvidia/cu13/include", "cuda_runtime.h"),
-        _installed("nvidia-cuda-cccl", "nvidia/cu13/include", "cccl"),
-    ]
-    if all(folder is not None for folder in found):
-        return [folder for folder in found if folder is not None]
-    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    toolkits = [Path(home) / "include" for home in homes if home]
-    return [folder for folder in (*found, *toolkits) if folder is not None and folder.is_dir()]
-
-
-def _installed(package: str, folder: str, needed: str) -> Path | None:
-    """A folder of an installed distribution, if it has the file."""
+    package = "nvidia-cuda-nvrtc"
     try:
-        path = Path(str(importlib.metadata.distribution(package).locate_file(folder)))
+        return f"nvrtc {major}.{minor}, {package} {importlib.metadata.version(package)}"
     except importlib.metadata.PackageNotFoundError:
-        return None
-    return path if (path / needed).exists() else None
+        return f"nvrtc {major}.{minor}"
 
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")

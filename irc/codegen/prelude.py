@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from irc.codegen.atoms import atom_snippet, includes
+from irc.codegen.atoms import atom_snippet
 from irc.codegen.prelude_core import CORE
 from irc.codegen.prelude_numbers import NUMBERS
 from irc.codegen.prelude_tensor_core import TENSOR_CORE
@@ -34,7 +34,7 @@ def defined_names() -> frozenset[str]:
 
 def prelude(names: Mapping[str, Snippet | None]) -> str:
     """The text of the named snippets and all that they need, and of snippets that are given with their names; a name of
-    a wgmma atom stands for its wrapper."""
+    a wgmma atom stands for its function."""
     table = snippets()
     needed: set[str] = set()
     given = [snippet.text for snippet in names.values() if snippet is not None]
@@ -48,5 +48,4 @@ def prelude(names: Mapping[str, Snippet | None]) -> str:
     texts = [snippet.text for name, snippet in table.items() if name in needed]
     texts += given
     texts += [atom_snippet(atom) for atom in atoms]
-    head = includes(atoms)
-    return head + (_FUNCTION if texts else "") + "".join(texts)
+    return (_FUNCTION if texts else "") + "".join(texts)

@@ -83,12 +83,12 @@ def test_cpu_and_simulator_run_without_the_wheels_of_cuda(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("program", "wheel"), [("sum", "cuda-bindings"), ("product", "nvidia-cutlass")])
-def test_a_missing_wheel_of_cuda_is_named(tmp_path: Path, program: str, wheel: str) -> None:
+@pytest.mark.parametrize("program", ["sum", "product"])
+def test_a_missing_wheel_of_cuda_is_named(tmp_path: Path, program: str) -> None:
     code = f"import sys, irc_tools.compile; sys.exit(irc_tools.compile.main(['{program}.irc', '-o', 'out']))"
     done = run(code, tmp_path)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 2
-    assert done.stderr.startswith("error: machine code ") and f" needs the wheel {wheel}" in done.stderr
+    assert done.stderr.startswith("error: machine code ") and " needs the wheel cuda-bindings" in done.stderr
     assert "the targets cpu and sim, and CUDA source, need none" in done.stderr
 
 

@@ -4,7 +4,10 @@
 // RUN: irc-opt %s -t cuda | filecheck %s --check-prefix=SOURCE
 
 // CHECK: cuda.kernel @gating
-// SOURCE: #include <cute/arch/mma_sm90_gmma.hpp>
+// SOURCE-NOT: #include
+// SOURCE: DEVICE void wgmma_256_16_f32_bf16_bf16_shared_K_MN(void* accumulator, long long lhs, long long rhs, bool accumulate) {
+// SOURCE: setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+// SOURCE-NEXT: {{%0, %1, .*, %127}, %128, %129, p, 1, 1, 0, 1; }}
 // SOURCE: extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 // SOURCE-NEXT: gating(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w1,
 // SOURCE: extern __shared__ __align__(1024) unsigned char shared_memory[];
