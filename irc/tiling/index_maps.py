@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property, lru_cache
 from itertools import count
-from math import gcd, prod
+from math import gcd, isqrt, prod
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -60,6 +60,18 @@ class Lin:
     terms: tuple[tuple[Atom, int], ...]
     const: int
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept, as the text is: expressions nest, and are looked up more often than made."""
+        return hash((self.terms, self.const))
+
+    @cached_property
+    def text(self) -> str:
+        return str(self)
+
     def __add__(self, other: Lin | int) -> Lin:
         if isinstance(other, int):
             return Lin(self.terms, self.const + other)
@@ -99,13 +111,19 @@ class Lin:
 
 def _key(atom: Atom) -> tuple[int, int, str]:
     if isinstance(atom, Div):
-        return (2, atom.by, str(atom.value))
+        return (2, atom.by, atom.value.text)
     return (isinstance(atom, Sym), atom.id, "")
 
 
 def _lin(sums: Mapping[Atom, int], const: int) -> Lin:
-    return Lin(tuple(sorted(((a, f) for a, f in sums.items() if f), key=lambda term: _key(term[0]))), const)
+    kept = [(a, f) for a, f in sums.items() if f]
+    if len(kept) > 1:
+        kept.sort(key=lambda term: _key(term[0]))
+    return Lin(tuple(kept), const)
 
+
+MAX_DIVISOR = 4096
+"""Of quotients of quotients that are looked for."""
 
 ZERO = Lin((), 0)
 Coords = tuple[Lin, ...]
@@ -148,7 +166,7 @@ def offset(lin: Lin) -> int:
     return _split(lin)[1]
 
 
-@cache
+@lru_cache(1 << 16)
 def _split(lin: Lin) -> tuple[tuple[tuple[Atom | Mod, int], ...], int]:
     rest, found = lin, []
     # Those of values with remainders of their own come first: they take these with them.
@@ -180,8 +198,15 @@ def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | N
 def _dividends(atom: Div) -> list[tuple[Lin, int]]:
     """Every (x, k) such that the atom is x floordiv k, with x itself a division of the same value or the value."""
     found = [(atom.value, atom.by)]
-    found += [(atom.value.floordiv(k), atom.by // k) for k in range(2, min(atom.by, 4097)) if atom.by % k == 0]
+    found += [(atom.value.floordiv(k), atom.by // k) for k in _divisors(atom.by) if k < min(atom.by, MAX_DIVISOR + 1)]
     return found
+
+
+@lru_cache(4096)
+def _divisors(number: int) -> tuple[int, ...]:
+    """Those from 2 on, in order."""
+    small = [k for k in range(1, isqrt(number) + 1) if number % k == 0]
+    return tuple(sorted({*small, *(number // k for k in small)} - {1}))
 
 
 def bounds(lin: Lin, extents: Mapping[DomainDim, int] | None = None) -> tuple[int, int]:
