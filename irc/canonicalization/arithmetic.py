@@ -32,9 +32,10 @@ COMMUTATIVE = (
 
 
 def constant_to_the_right(op: nd.BinaryOp, at: Inserter) -> SSAValue | None:
-    if defined_by(op.lhs, nd.ConstantOp) is None or defined_by(op.rhs, nd.ConstantOp) is not None:
+    lhs, rhs = op.operands
+    if defined_by(lhs, nd.ConstantOp) is None or defined_by(rhs, nd.ConstantOp) is not None:
         return None
-    return at.value(type(op)(op.rhs, op.lhs))
+    return at.value(type(op)(rhs, lhs))
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -51,12 +52,13 @@ def _all_ones(value: SSAValue) -> bool:
 
 
 def add(op: nd.AddOp, at: Inserter) -> SSAValue | None:
-    if is_splat(op.rhs, -0.0 if _is_float(op.rhs) else 0):
-        return op.lhs
-    if (negated := defined_by(op.rhs, nd.NegOp)) is not None:
-        return at.value(nd.SubOp(op.lhs, negated.x))
-    if (negated := defined_by(op.lhs, nd.NegOp)) is not None:
-        return at.value(nd.SubOp(op.rhs, negated.x))
+    lhs, rhs = op.operands
+    if is_splat(rhs, -0.0 if _is_float(rhs) else 0):
+        return lhs
+    if (negated := defined_by(rhs, nd.NegOp)) is not None:
+        return at.value(nd.SubOp(lhs, negated.x))
+    if (negated := defined_by(lhs, nd.NegOp)) is not None:
+        return at.value(nd.SubOp(rhs, negated.x))
     return None
 
 
@@ -71,26 +73,29 @@ def sub(op: nd.SubOp, at: Inserter) -> SSAValue | None:
 
 
 def mul(op: nd.MulOp, at: Inserter) -> SSAValue | None:
-    factor = splat_of(op.rhs)
+    lhs, rhs = op.operands
+    factor = splat_of(rhs)
     if factor == 1:
-        return op.lhs
+        return lhs
     if factor == -1:
-        return at.value(nd.NegOp(op.lhs))
-    if factor == 0 and not _is_float(op.rhs):
-        return op.rhs
-    lhs, rhs = defined_by(op.lhs, nd.NegOp), defined_by(op.rhs, nd.NegOp)
-    return at.value(nd.MulOp(lhs.x, rhs.x)) if lhs is not None and rhs is not None else None
+        return at.value(nd.NegOp(lhs))
+    if factor == 0 and not _is_float(rhs):
+        return rhs
+    if (left := defined_by(lhs, nd.NegOp)) is None or (right := defined_by(rhs, nd.NegOp)) is None:
+        return None
+    return at.value(nd.MulOp(left.x, right.x))
 
 
 def div(op: nd.DivOp, at: Inserter) -> SSAValue | None:
-    if is_splat(op.rhs, 1):
-        return op.lhs
-    if is_splat(op.lhs, 1):
-        return at.value(nd.ReciprocalOp(op.rhs))
-    divisor = splat_of(op.rhs)
-    if divisor is None or not _has_exact_reciprocal(float(divisor), nd.element_of(op.rhs)):
+    lhs, rhs = op.operands
+    divisor = splat_of(rhs)
+    if divisor == 1:
+        return lhs
+    if is_splat(lhs, 1):
+        return at.value(nd.ReciprocalOp(rhs))
+    if divisor is None or not _has_exact_reciprocal(float(divisor), nd.element_of(rhs)):
         return None
-    return at.value(nd.MulOp(op.lhs, splat_like(at, 1.0 / float(divisor), op.rhs)))
+    return at.value(nd.MulOp(lhs, splat_like(at, 1.0 / float(divisor), rhs)))
 
 
 def _has_exact_reciprocal(value: float, element: Element) -> bool:

@@ -57,7 +57,8 @@ class SimplifyPattern(RewritePattern):
             simplifications = self._of[type(op)] = [*self.general, *self.table.get(type(op), ())]
         if not simplifications or len(op.results) != 1:
             return
-        rewriter.insertion_point = InsertPoint.before(op)
+        if rewriter.insertion_point.insert_before is not op:
+            rewriter.insertion_point = InsertPoint.before(op)
         at = Inserter(rewriter, op.location)
         for simplify in simplifications:
             value = simplify(op, at)
