@@ -327,7 +327,11 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
     for op, side in [(graph.ops[i], side) for i in products for side in (0, 1)]:
         readers.setdefault((op.operands[side], side), []).append(op)
     alone = len(products) == 1
-    costs = [prologue_cost(ops[0], len(ops), side, alone=alone) for (_, side), ops in readers.items()]
+    costs = [
+        prologue_cost(ops[0], len(ops), side, alone=alone)
+        for (value, side), ops in readers.items()
+        if _has_free_maker(graph, value)  # else it is an array, and what made that are all layers before, perhaps
+    ]
     compared = [cost for cost in costs if cost is not None]
     stored = {op for cost in compared if not cost.pays for op in cost.ops}
     narrow = all(is_product(graph.ops[i]) and multiplied(graph.ops[i], s).size == 2 for i in products for s in (0, 1))
@@ -350,6 +354,21 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
 
     absorb_producers(graph, cluster, accept, products)
     return compared
+
+
+def _has_free_maker(graph: FusionGraph, value: SSAValue) -> bool:
+    """Whether a node that no kernel has yet gives the value, through views and ops that users repeat."""
+    pending = [value]
+    while pending:
+        owner = pending.pop().owner
+        if not isinstance(owner, Operation):
+            continue
+        is_free = owner in graph.index and graph.is_free(graph.index[owner])
+        if is_free and not is_view(owner):
+            return True
+        if is_free or graph.is_inlined(owner):
+            pending += owner.operands
+    return False
 
 
 def _is_for(graph: FusionGraph, i: int, user: int) -> bool:

@@ -215,6 +215,21 @@ func.func @units(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xi8>, %u: tenso
   func.return %cast_5 : tensor<4096x4096xbf16>
 }
 
+// What a kernel of a reduction gives is an array: there is nothing to compare.
+// CHECK:      reduced_0: {{.*}} 1 operands
+// CHECK:      reduced_1: {{.*}} 2 operands
+// CHECK-NOT:  operand (
+func.func @reduced(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %x_1 = nd.cast %x : tensor<4096x4096xbf16> -> tensor<4096x4096xf32>
+  %sum = nd.sum %x_1 {axes = [1]} : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %rows = nd.broadcast %sum {dims = [0]} : tensor<4096xf32> -> tensor<4096x4096xf32>
+  %div = nd.div %x_1, %rows {nd.declared = bf16} : tensor<4096x4096xf32>
+  %cast = nd.cast %div : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  %product = nd.matmul %cast, %w {lhs_contract = [1], rhs_contract = [0], nd.declared = bf16} : tensor<4096x4096xbf16> -> tensor<4096x4096xf32>
+  %cast_1 = nd.cast %product : tensor<4096x4096xf32> -> tensor<4096x4096xbf16>
+  func.return %cast_1 : tensor<4096x4096xbf16>
+}
+
 // Nothing to choose for f32.
 // CHECK:      single_0: {{.*}} 2 operands
 // CHECK-NOT:  operand (
