@@ -331,6 +331,8 @@ def first_fault(root: Operation) -> tuple[Operation, IrcError] | None:
     """The first op, of `root` and what is nested in it, with an attribute that it cannot carry, and what is said of
     it."""
     for op in root.walk():
+        if not op.attributes and not isinstance(op, FuncOp):
+            continue
         faults = [_fault(op, name, value, DISCARDABLE) for name, value in op.attributes.items()]
         if isinstance(op, FuncOp) and op.arg_attrs is not None:
             faults += [_fault(op, *each, OF_ARGUMENTS) for entry in op.arg_attrs.data for each in entry.data.items()]
