@@ -65,6 +65,62 @@ def batched_matmul(x: ir.Tensor, w: ir.Tensor):
 
 
 @ir.kernel
+def split_k_matmul(x: ir.Tensor, w: ir.Tensor, parts: int):
+    """Few results of a long K: blocks of their own multiply parts of it, whose results are added up."""
+    (M, K), N = x.shape, w.shape[1]
+    x, w = x.reshape(M, parts, K // parts), w.reshape(parts, K // parts, N)
+    sums = ir.empty((parts, M, N))
+    for p, m, n in ir.tiles(range(parts), M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K // parts):
+            acc = ir.addmm(acc, x[m, p, k], w[p, k, n])
+        sums[p, m, n] = acc
+    return sums.sum(axis=0)
+
+
+@ir.kernel
+def grouped_matmul(x: ir.Tensor, w: ir.Tensor, group: ir.Tensor):
+    """Parts of rows, x `[parts, rows, K]`, each times the matrix of its group: an index is data."""
+    (P, M, K), N = x.shape, w.shape[2]
+    out = ir.empty((P, M, N), x.dtype)
+    for p, m, n in ir.tiles(range(P), M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[p, m, k], w[group[p], k, n])
+        out[p, m, n] = acc
+    return out
+
+
+@ir.kernel
+def f8_matmul(x: ir.Tensor, w: ir.Tensor, sx: ir.Tensor, sw: ir.Tensor):
+    """Operands of f8, x `[M, K]` and w `[N, K]`, with scales of rows and columns."""
+    (M, K), N = x.shape, w.shape[0]
+    out = ir.empty((M, N), "bf16")
+    for m, n in ir.tiles(M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[m, k], w[n, k].T)
+        out[m, n] = acc * (sx[m][:, None] * sw[n])
+    return out
+
+
+@ir.kernel
+def int4_matmul(x: ir.Tensor, w: ir.Tensor, scale: ir.Tensor):
+    """Weights of 4 bits, two to a byte: w `[N, G, L // 2]` has the first half of a group of L in its lower bits."""
+    M, (N, G, half) = x.shape[0], w.shape
+    x = x.reshape(M, G, 2, half)
+    out = ir.empty((M, N), x.dtype)
+    for m, n in ir.tiles(M, N):
+        acc = ir.zeros((m, n))
+        for g in ir.tiles(range(G)):
+            lower, upper = (w[n, g, :] << 4) >> 4, w[n, g, :] >> 4
+            acc = ir.addmm(acc, x[m, g, 0, :], (lower.astype(x.dtype) * scale[n, g][:, None]).T)
+            acc = ir.addmm(acc, x[m, g, 1, :], (upper.astype(x.dtype) * scale[n, g][:, None]).T)
+        out[m, n] = acc
+    return out
+
+
+@ir.kernel
 def softmax(x: ir.Tensor):
     out = ir.empty_like(x)
     for m in ir.tiles(x.shape[0]):
@@ -196,6 +252,19 @@ def column_sums(x: ir.Tensor):
             acc += x[m, n].sum(axis=0, dtype="f32")
         out[n] = acc
     return out
+
+
+@ir.kernel
+def long_sums(x: ir.Tensor, parts: int):
+    """Of few long rows: blocks of their own sum parts of a row."""
+    M, N = x.shape
+    x, sums = x.reshape(M, parts, N // parts), ir.empty((M, parts))
+    for m, p in ir.tiles(range(M), range(parts)):
+        acc = ir.zeros(())
+        for n in ir.tiles(N // parts):
+            acc += x[m, p, n].sum(dtype="f32")
+        sums[m, p] = acc
+    return sums.sum(axis=1)
 
 
 @ir.kernel

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -92,33 +91,47 @@ def refuse(op: Operation, what: str) -> IrcError:
     return IrcError(f"{what} has no meaning as an op on whole arrays", location_of(op))
 
 
+@dataclass(frozen=True)
 class RaisedAccess:
-    """An access whose offsets and symbols are expressions of the numbers of loops, or tiles of integers."""
+    """An access by expressions of the numbers of loops and of places in the tile, whose dimensions follow them, and of
+    symbols: arrays of integers. loops: how many there are. counts: of each dimension."""
 
-    def __init__(
-        self,
+    op: Operation
+    shape: tuple[int, ...]
+    exprs: Sequence[AffineExpr]
+    loops: int
+    counts: Mapping[int, int]
+    gathers: Mapping[int, Batched]
+
+    @classmethod
+    def of_tile(
+        cls,
         op: tile.LoadOp | tile.StoreOp,
         shape: tuple[int, ...],
         expr_of: Callable[[SSAValue], AffineExpr],
-        array_of: Callable[[SSAValue], Batched],
+        arrays: Mapping[SSAValue, Batched],
         counts: Mapping[int, int],
-    ):
-        """`counts`: of the numbers of each loop; the dimensions of the tile follow them."""
-        self.op, self.shape = op, shape
-        self.loops = len(counts)
-        self.counts = {**counts, **{self.loops + axis: extent for axis, extent in enumerate(shape)}}
-        self.gathers = {
-            number: array_of(value) for number, value in enumerate(op.symbols) if isinstance(value.type, TensorType)
-        }
+    ) -> RaisedAccess:
+        """`counts`: of the numbers of each loop. A symbol that is one of `arrays` is a tile of integers, or an integer
+        for each number of loops."""
+        loops = len(counts)
+        gathers = {number: arrays[value] for number, value in enumerate(op.symbols) if value in arrays}
         dims = [
-            expr_of(offset) + (AffineExpr.dimension(self.loops + axis) if extent > 1 else 0)
+            expr_of(offset) + (AffineExpr.dimension(loops + axis) if extent > 1 else 0)
             for axis, (offset, extent) in enumerate(zip(op.offsets, shape, strict=True))
         ]
         symbols = [
-            AffineExpr.symbol(number) if number in self.gathers else expr_of(value)
+            AffineExpr.symbol(number) if number in gathers else expr_of(value)
             for number, value in enumerate(op.symbols)
         ]
-        self.exprs = [each.replace_dims_and_symbols(dims, symbols) for each in op.access_map.results]
+        exprs = [each.replace_dims_and_symbols(dims, symbols) for each in op.access_map.results]
+        places = {loops + axis: extent for axis, extent in enumerate(shape)}
+        return cls(op, shape, exprs, loops, {**counts, **places}, gathers)
+
+    @classmethod
+    def of_place(cls, op: Operation, exprs: Sequence[AffineExpr], counts: Mapping[int, int]) -> RaisedAccess:
+        """The access of one element."""
+        return cls(op, (), exprs, len(counts), dict(counts), {})
 
     def loops_of(self, expr: AffineExpr) -> tuple[int, ...]:
         """The loops that an expression depends on. IrcError where it depends on places in the tile too."""
@@ -187,6 +200,8 @@ def _indices(access: RaisedAccess, expr: AffineExpr, at: Inserter) -> tuple[SSAV
         return index_array(expr, loops, access.counts, at), list(loops)
     array = access.gathers[expr.position]
     shape = shape_of(array.value)[len(array.loops) :]
+    if not shape:
+        return array.value, [*array.loops]
     read = {dim for each in access.exprs for dim in each.used_dims()}
     unread = [axis for axis in range(len(shape)) if access.loops + axis not in read]
     free = [axis for axis in unread if shape[axis] == access.shape[axis]]

@@ -100,12 +100,14 @@ class _Raising:
                 self._positions(op, at)
             case tile.MapOp() if [type(each) for each in op.body.block.ops] == [arith.IndexCastOp, tile.YieldOp]:
                 self.tiles[op.result] = self.tiles[op.inputs[0]]
+            case tile.LoadIndexOp():
+                access = RaisedAccess.of_place(op, [self._index(each) for each in op.at], self.counts)
+                self.tiles[op.result] = loaded(access, self._array(op.view), at)
             case tile.LoadOp() if op.other is None:
-                shape = tile.shape_of(op.result.type)
-                access = RaisedAccess(op, shape, self._index, self._tile, self.counts)
+                access = self._access(op, tile.shape_of(op.result.type))
                 self.tiles[op.result] = loaded(access, self._array(op.view), at)
             case tile.StoreOp() if op.add is None and op.end is None:
-                access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
+                access = self._access(op, tile.shape_of(op.tile.type))
                 shape = op.view_type.get_shape()
                 self.arrays[op.view] = stored(access, self._tile(op.tile), self.arrays[op.view], shape, at)
             case tile.StoreOp() if op.end is None:
@@ -118,12 +120,15 @@ class _Raising:
 
     def _added(self, op: tile.StoreOp, at: Inserter) -> None:
         """What is added to an array: whole tiles are added once, each at its place."""
-        access = RaisedAccess(op, tile.shape_of(op.tile.type), self._index, self._tile, self.counts)
+        access = self._access(op, tile.shape_of(op.tile.type))
         used = {loop for expr in access.exprs for loop in expr.used_dims()}
         if not used.issuperset(self.counts):
             raise refuse(op, "a sum of the tiles of several iterations")
         before, made = self.arrays[op.view], stored(access, self._tile(op.tile), None, op.view_type.get_shape(), at)
         self.arrays[op.view] = made if before is None else at.value(nd.AddOp(before, made))
+
+    def _access(self, op: tile.LoadOp | tile.StoreOp, shape: tuple[int, ...]) -> RaisedAccess:
+        return RaisedAccess.of_tile(op, shape, self._index, self.tiles, self.counts)
 
     def _array(self, view: SSAValue) -> SSAValue:
         found = self.arrays[view]
@@ -183,6 +188,8 @@ class _Raising:
     def _loop(self, op: scf.ForOp) -> None:
         bounds: list[int] = []
         for value in (op.lb, op.ub, op.step):
+            if isinstance(value.owner, tile.LoadIndexOp):
+                raise refuse(value.owner, "a loop that ends where data says")
             expr = self._index(value)
             if not isinstance(expr, AffineConstantExpr):
                 raise refuse(op, "a loop whose bounds depend on the number of another one")

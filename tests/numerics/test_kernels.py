@@ -77,6 +77,17 @@ def _scaled_matmul(x: Array, w: Array, sx: Array, sw: Array) -> Array:
     return np.einsum("mgk,bngk,gm,bg->mbn", wide(x), wide(w), sx, sw)
 
 
+def _grouped_matmul(x: Array, w: Array, group: Array) -> Array:
+    """A number that no group has multiplies by 0."""
+    none = np.zeros(w.shape[1:])
+    return np.stack([wide(part) @ (wide(w[g]) if 0 <= g < len(w) else none) for part, g in zip(x, group, strict=True)])
+
+
+def _int4_matmul(x: Array, w: Array, scale: Array) -> Array:
+    q = np.concatenate([(w << 4) >> 4, w >> 4], axis=2) * wide(scale)[:, :, None]
+    return wide(x) @ q.reshape(len(w), -1).T
+
+
 def _attention(q: Array, k: Array, v: Array, causal: bool = True) -> Array:
     scores = wide(q) @ wide(k).transpose(0, 2, 1) * q.shape[-1] ** -0.5
     if causal:
@@ -117,6 +128,35 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         [drawn(3, 40, 24, dtype=np.float16), drawn(3, 24, 56, dtype=np.float16)],
         lambda x, w: wide(x) @ wide(w),
     ),
+    "split_k_matmul": (
+        "split_k_matmul",
+        [drawn(40, 512, dtype=BF16), drawn(512, 24, dtype=BF16), 4],
+        lambda x, w, _: wide(x) @ wide(w),
+    ),
+    "grouped_matmul": (
+        "grouped_matmul",
+        [drawn(5, 72, 96, dtype=BF16), drawn(3, 96, 40, dtype=BF16), np.array([2, 0, 7, 1, -1], np.int32)],
+        _grouped_matmul,
+    ),
+    "grouped_matmul_f32": (
+        "grouped_matmul",
+        [drawn(4, 30, 33), drawn(3, 33, 10), np.array([1, 1, 0, 2], np.int32)],
+        _grouped_matmul,
+    ),
+    "f8_matmul_bf16": (
+        "f8_matmul",
+        [drawn(72, 144, dtype=F8), drawn(40, 144, dtype=F8), drawn(72), drawn(40)],
+        lambda x, w, sx, sw: wide(x) @ wide(w).T * np.outer(wide(sx), wide(sw)),
+    ),
+    "int4_matmul": (
+        "int4_matmul",
+        [
+            drawn(24, 256, dtype=BF16),
+            np.random.default_rng(0).integers(-128, 128, (40, 2, 64)).astype(np.int8),
+            drawn(40, 2, dtype=BF16),
+        ],
+        _int4_matmul,
+    ),
     "softmax_bf16": ("softmax", [drawn(7, 300, dtype=BF16)], _softmax),
     "softmax_f32": ("softmax", [drawn(40, 24)], _softmax),
     "long_softmax": ("long_softmax", [drawn(5, 3000)], _softmax),
@@ -132,6 +172,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
     "attention_full": ("attention", [*heads, False], _attention),
     "embedding": ("embedding", [drawn(50, 70), np.arange(0, 50, 3, dtype=np.int32)[::-1].copy()], lambda t, i: t[i]),
     "running_sums": ("running_sums", [drawn(7, 100)], lambda x: wide(x).cumsum(1)),
+    "long_sums": ("long_sums", [drawn(3, 8192, dtype=BF16), 4], lambda x, _: wide(x).sum(1)),
     "jagged_sums": (
         "jagged_sums",
         [drawn(144, 70), np.array([0, 0, 100, 137], np.int32), np.array([0, 100, 37, 7], np.int32), 128],
@@ -158,7 +199,9 @@ def test_an_example(case: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["nd", "kernel", "tile"])
-@pytest.mark.parametrize("case", ["dense", "layer_norm", "cross_entropy", "attention", "embedding", "running_sums"])
+@pytest.mark.parametrize(
+    "case", ["dense", "grouped_matmul", "layer_norm", "cross_entropy", "attention", "embedding", "running_sums"]
+)
 def test_a_level_keeps_the_meaning(case: str, level: str) -> None:
     """What the traced program means on the interpreter stays, down to tiles with layouts and channels."""
     name, arguments, _ = CASES[case]

@@ -196,7 +196,7 @@ def _numbers(case: str) -> tuple[Any, list[Any], list[int]]:
     floats = [
         number
         for number, each in enumerate(arguments)
-        if isinstance(each, np.ndarray) and each.dtype not in (np.int32, np.int64)
+        if isinstance(each, np.ndarray) and not np.issubdtype(each.dtype, np.integer)
     ]
     given = [each.astype(np.float32) if number in floats else each for number, each in enumerate(arguments)]
     return kernel, given, floats

@@ -440,6 +440,21 @@ def _gathers_by_floats(x: ir.Tensor, out: ir.Tensor) -> None:
         out[m, :] = x[x[m, 0], :]  # here
 
 
+def _scatters_a_row(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(range(x.shape[0])):
+        out[x[m, 0].astype("i32"), :] = x[m, :]  # here
+
+
+def _is_at_a_float(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(range(x.shape[0])):
+        out[m, :] = x[x[m, 0], :]  # here
+
+
+def _is_at_a_computed_tile(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m in ir.tiles(range(x.shape[0])):
+        out[m, :] = x[m.value + 1, :]  # here
+
+
 def _ends_at_a_float(x: ir.Tensor, out: ir.Tensor) -> None:
     for b, m in ir.tiles(range(x.shape[0]), x.shape[1]):
         for _ in ir.tiles(x.shape[1], end=x[b, 0]):  # here
@@ -474,6 +489,9 @@ ERRORS: list[tuple[Callable[..., None], str]] = [
     (_integers, "an array of f32 is given a tile of i32"),
     (_scatters, "a tile is not stored at places that are computed"),
     (_gathers_by_floats, "an array is indexed by tiles of integers along one axis, found f32"),
+    (_scatters_a_row, "a tile is not stored at places that are computed"),
+    (_is_at_a_float, "an array is indexed by an element of an array of integers, found f32"),
+    (_is_at_a_computed_tile, "an array is indexed by an element of an array of integers, found i32"),
     (_ends_at_a_float, "a loop over tiles ends at an element of an array of integers, found f32"),
     (_ends_at_a_computed_tile, "a loop over tiles ends at an element of an array of integers, found i32"),
     (_sorted, "nd.sort is not computed of tiles so far"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType, UnknownLoc, i32
@@ -77,6 +77,7 @@ class LoopNestTrace:
         self._values: dict[Node, tuple[SSAValue, int]] = {}
         self._ranges: list[range] = []
         self._loads: dict[Hashable, Tensor] = {}
+        self._elements: dict[Hashable, int] = {}
         self._zero: SSAValue | None = None
         self._top = Block()
         self._tiles: tile.ForTilesOp | None = None
@@ -119,7 +120,10 @@ class LoopNestTrace:
         count = len(extent) if isinstance(extent, range) else extent
         inits = [self.emit(node) for node in carried]
         low = self._bound(0 if begin is None else begin)
-        high = self._loaded(end, count) if isinstance(end, Tensor) else self._bound(count if end is None else end)
+        if isinstance(end, Tensor):
+            high = self._loaded(self._data(end, "a loop over tiles ends at"), count, 0, self.depth - 1)
+        else:
+            high = self._bound(count if end is None else end)
         bounds = (low, high, self._constant(step))
         block = Block(arg_types=[IndexType(), *(value.type for value in inits)])
         block.args[0].name_hint = None if name == "_" else name
@@ -222,24 +226,32 @@ class LoopNestTrace:
             value = self._added(arith.MinSIOp(value, self._constant(bound.limit)))
         return value
 
-    def _loaded(self, bound: Tensor, most: int) -> SSAValue:
-        """An element of an array of integers as a bound, cut to what there is."""
-        access = self.ragged.load_of(bound.node)
-        if access is None or access.shape or access.gathers or not element_named(bound.element).is_integer:
+    def _data(self, value: Tensor, what: str) -> TileAccess:
+        """The access of an element of an array of integers."""
+        access = self.ragged.load_of(value.node)
+        if access is None or access.shape or access.gathers or not element_named(value.element).is_integer:
             raise fail(
-                f"a loop over tiles ends at an element of an array of integers, found {bound.node.type}",
-                "end=lengths[b], where b is the index of a range or a position",
+                f"{what} an element of an array of integers, found {value.node.type}",
+                "lengths[b], where b is the index of a range or a position",
             )
+        return access
+
+    def _loaded(self, access: TileAccess, most: int, least: int, depth: int) -> SSAValue:
+        """That element as an index of a block, cut to what there is."""
         given = [self._symbols[number][0] for number in access.given]
-        at = [index_code(each, given.__getitem__, self._constant, self._added) for each in access.map.results]
-        return self._added(tile.LoadIndexOp(self._view(access.array), at, most))
+
+        def add(op: Operation) -> SSAValue:
+            return self._added(op, depth)
+
+        at = [index_code(each, given.__getitem__, self._constant, add) for each in access.map.results]
+        return add(tile.LoadIndexOp(self._view(access.array), at, most, least))
 
     def _scalar(self, expr: AffineExpr) -> SSAValue:
         return index_code(expr, lambda number: self._symbols[number][0], self._constant, self._added)
 
-    def _added(self, op: Operation) -> SSAValue:
+    def _added(self, op: Operation, depth: int = -1) -> SSAValue:
         op.location = location_here()
-        self._frames[-1].block.add_op(op)
+        self._frames[depth].block.add_op(op)
         return op.results[0]
 
     def positions(self, dim: LoopTile) -> Tensor:
@@ -279,7 +291,7 @@ class LoopNestTrace:
             self.facts.turned.append(access_of(base, own, self._ranges))
             found = self.load(Tensor.of(base), own).permute(*order)
             return found if added is None else found[added]
-        access = access_of(array.node, key, self._ranges)
+        access = access_of(array.node, self._positioned(array.node, key), self._ranges)
         if (known := self._loads.get(access.key)) is not None:
             return known if access.added is None else known[access.added]
         self.facts.accesses.append(access)
@@ -303,6 +315,24 @@ class LoopNestTrace:
         loaded = self._loads[access.key] = Tensor.of(node)
         return loaded if access.added is None else loaded[access.added]
 
+    def _positioned(self, array: Node, key: Any) -> tuple[Any, ...]:
+        """An index in which elements of arrays of integers are positions."""
+        keys = keys_of(array, key)
+        extents = iter(array.shape)
+        pairs = [(each, 0 if each is None else next(extents)) for each in keys]
+        return tuple(self._element(each, extent) if _is_number(each) else each for each, extent in pairs)
+
+    def _element(self, position: Tensor, extent: int) -> Index:
+        """A position along an axis that is data: below it -1, and behind it its extent, where loads give 0."""
+        access = self._data(position, "an array is indexed by")
+        if (known := self._elements.get((access.key, extent))) is None:
+            depth = max([0, *(self._symbols[number][1] for number in access.given)])
+            value = self._loaded(access, extent, -1, depth)
+            self._symbols.append((value, depth))
+            self._ranges.append(range(-1, extent + 1))
+            known = self._elements[access.key, extent] = len(self._symbols) - 1
+        return Index(self, AffineExpr.symbol(known))
+
     def _gathered(self, node: Node, axis: int, rank: int) -> Node:
         """A tile of integers along an axis of what they gather."""
         shape = [node.shape[0] if number == axis else 1 for number in range(rank)]
@@ -323,14 +353,13 @@ class LoopNestTrace:
                 "a kernel writes arrays that `empty`, `empty_like` or `copy_of` made in it",
                 "write a copy of what is to be changed: out = copy_of(x)",
             )
+        if any(_is_number(each) for each in keys_of(array.node, key)):
+            raise _fail_at_computed_place()
         access = access_of(array.node, key, self._ranges)
         self.facts.accesses.append(access)
         is_copy = bool(array.node.operands)
         if access.gathers and not (is_copy and all(node.shape == (1,) for node, _ in access.gathers)):
-            raise fail(
-                "a tile is not stored at places that are computed, but at one in a copy",
-                "two blocks could write one element; out = copy_of(x), out[m, at[0:1]] = tile",
-            )
+            raise _fail_at_computed_place()
         tile_node = stored(value, array, access)
         if add and array.node.element != "f32":
             raise fail(f"tiles are added to arrays of f32, found {array.node.element}", 'empty(shape, "f32")')
@@ -441,6 +470,18 @@ class LoopNestTrace:
         shape = node.shape[0], node.shape[1], lhs.shape[k]
         loads = self.ragged.load_of(lhs), self.ragged.load_of(rhs)
         self.facts.products.append(Product(left, right, shape, lhs.element, loads))
+
+
+def _is_number(key: Any) -> TypeGuard[Tensor]:
+    """Whether an index is a tile of one number, without an axis."""
+    return isinstance(key, Tensor) and key.node.rank == 0
+
+
+def _fail_at_computed_place():
+    return fail(
+        "a tile is not stored at places that are computed, but at one in a copy",
+        "two blocks could write one element; out = copy_of(x), out[m, at[0:1]] = tile",
+    )
 
 
 def fail_at(node: Node, message: str, hint: str | None = None):

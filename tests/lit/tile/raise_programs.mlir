@@ -56,6 +56,24 @@ func.func @rows(%x: tensor<4x5x6xf32>, %g: tensor<2x5xf32>) -> tensor<5x4xf32> {
   func.return %y : tensor<5x4xf32>
 }
 
+// A number that is data is an array of numbers, by which an array is gathered.
+// CHECK-LABEL: func.func @groups
+// CHECK:         %[[TAKEN:.*]] = nd.take %x, %g {axis = 0} : (tensor<3x5xf32>, tensor<4xi32>) -> tensor<4x5xf32>
+// CHECK:         %[[GIVEN:.*]] = nd.where {{.*}}, %[[TAKEN]]
+// CHECK-NEXT:    func.return %[[GIVEN]]
+tile.program @groups_0(%x: !tile.view<3x5xf32>, %g: !tile.view<4xi32>, %y: !tile.view<4x5xf32>) {results = 1 : i64} {
+  tile.for_tiles (%b, %m) extents [4, 5] steps [1, 5] {
+    %group = tile.load_index %g[%b] {most = 3 : i64, least = -1 : i64} : !tile.view<4xi32>
+    %t = tile.load %x[%m] symbols(%group : index) {map = affine_map<(d0)[s0] -> (s0, d0)>, checked = array<i64: 0>} : !tile.view<3x5xf32> -> tensor<5xf32>
+    tile.store %t, %y[%m] symbols(%b : index) {map = affine_map<(d0)[s0] -> (s0, d0)>} : tensor<5xf32>, !tile.view<4x5xf32>
+  }
+}
+
+func.func @groups(%x: tensor<3x5xf32>, %g: tensor<4xi32>) -> tensor<4x5xf32> {
+  %y = kernel.launch @groups_0(%x, %g) : (tensor<3x5xf32>, tensor<4xi32>) -> tensor<4x5xf32>
+  func.return %y : tensor<4x5xf32>
+}
+
 // Stores of parts of an array: one after the other is put where it belongs.
 // CHECK-LABEL: func.func @halves
 // CHECK:         %[[RIGHT:.*]] = nd.slice %x {starts = [0, 4], stops = [3, 8], steps = [1, 1]} : tensor<3x8xf32> -> tensor<3x4xf32>
