@@ -208,6 +208,44 @@ def test_a_config_is_any_part() -> None:
     assert config.instruction == "wgmma"
 
 
+@ir.kernel
+def batched(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+    (B, M, K), N = x.shape, w.shape[2]
+    out = ir.empty((B, M, N), x.dtype)
+    for b, m, n in ir.tiles(range(B), M, N):
+        acc = ir.zeros((m, n))
+        for k in ir.tiles(K):
+            acc = ir.addmm(acc, x[b, m, k], w[b, k, n])
+        out[b, m, n] = acc
+    return out
+
+
+@ir.kernel
+def column_sums(x: ir.Tensor) -> ir.Tensor:
+    B, M, N = x.shape
+    out = ir.empty((B, N))
+    for b, n in ir.tiles(range(B), N):
+        acc = ir.zeros((n,))
+        for m in ir.tiles(M):
+            acc += x[b, m, n].sum(axis=0)
+        out[b, n] = acc
+    return out
+
+
+def tile_of(kernel: Any, *arrays: Array) -> Any:
+    config: Any = program_of(kernel.module(*arrays)).config
+    return config.tile
+
+
+def test_numbers_of_a_range_are_blocks_too() -> None:
+    """Where there are enough of them, tiles need not be small for each SM to have some."""
+    few, many = (tile_of(batched, *[np.zeros((n, 512, 512), np.float16)] * 2) for n in (1, 64))
+    assert few["m"] * few["n"] <= 64 * 64
+    assert many["m"] * many["n"] >= 128 * 128
+    few, many = (tile_of(column_sums, np.zeros((n, 64, 1024), np.float32)) for n in (1, 256))
+    assert few["n"] < many["n"]
+
+
 @pytest.mark.parametrize(
     "config",
     [

@@ -41,9 +41,11 @@ class Product:
 @dataclass
 class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
-    behind an iteration. turned: accesses of arrays that the kernel sees permuted."""
+    behind an iteration. turned: accesses of arrays that the kernel sees permuted. walked: how often the outermost loop
+    goes over its tiles, for all numbers of its ranges."""
 
     outer: list[LoopTile] = field(default_factory=list[LoopTile])
+    walked: int = 1
     inner: list[LoopTile] = field(default_factory=list[LoopTile])
     products: list[Product] = field(default_factory=list[Product])
     accesses: list[TileAccess] = field(default_factory=list[TileAccess])

@@ -173,7 +173,7 @@ def _product(facts: Facts, roles: Roles, given: ConfigAttr, machine: Target) -> 
     stored = sum(element_named(a.array.element).size for a in others)
     problem = ProductProblem(
         count=len(facts.products),
-        batch=1,
+        batch=facts.walked,
         m=roles.m.extent,
         n=roles.n.extent,
         k=roles.k.extent,
@@ -302,13 +302,13 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     most = RUN if len(facts.outer) + len(inner) > 1 else ELEMENTS
     sizes = {dim.name: min(_rounded(dim.extent), most, room) for dim in runs}
     if not others:
-        _spread(facts.outer, sizes, runs, MIN_RUN, machine)
+        _spread(facts, sizes, runs, MIN_RUN, machine)
     room = max(1, room // prod(sizes.values()))
     for dim in (*inner, *reversed(others)):
         if dim.name not in sizes:
             sizes[dim.name] = _given(given, dim.name) or min(_rounded(dim.extent), room)
             room = max(1, room // sizes[dim.name])
-    _spread(facts.outer, sizes, others, 1, machine)
+    _spread(facts, sizes, others, 1, machine)
     held = max((elements_of(access, sizes) for access in facts.accesses), default=1)
     warps = held // (machine.warp_size * ELEMENTS_PER_THREAD)
     most_warps = MAX_WARPS if held <= MAX_WARPS * machine.warp_size * MAX_ELEMENTS_PER_THREAD else 2 * MAX_WARPS
@@ -321,12 +321,10 @@ def elements_of(access: TileAccess, sizes: Mapping[str, int]) -> int:
     return _whole(access) * prod(sizes[dim.name] for dim in access.dims if dim is not None)
 
 
-def _spread(
-    outer: Sequence[LoopTile], sizes: dict[str, int], dims: Sequence[LoopTile], least: int, machine: Target
-) -> None:
+def _spread(facts: Facts, sizes: dict[str, int], dims: Sequence[LoopTile], least: int, machine: Target) -> None:
     """Smaller tiles along `dims`, of `least` elements or more, until each SM has some."""
     while True:
-        blocks = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in outer)
+        blocks = facts.walked * prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
         large = next((dim for dim in dims if sizes[dim.name] > least), None)
         if large is None or blocks >= BLOCKS_PER_SM * machine.sms:
             return

@@ -112,7 +112,7 @@ class NestSpace(ConfigSpace):
         chosen, sizes = config if choice.config is None else choice.config, choice.sizes
         loaded = sum(_bytes(access, sizes) for access in facts.accesses)
         steps = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.inner)
-        tiles = prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
+        tiles = facts.walked * prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
         arrays = {access.array: _nbytes(access) for access in facts.accesses}
         flops = sum(2 * prod(product.shape) for product in facts.products)
         work = Work(flops, self._rate(facts, chosen), sum(arrays.values()))

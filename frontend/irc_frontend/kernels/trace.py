@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, TypeGuard
 
 from xdsl.dialects import arith, scf
@@ -105,6 +106,7 @@ class LoopNestTrace:
             argument.name_hint = None if name == "_" else name
             found.append(self._index(name, each, step, argument))
         self.facts.outer = [each for each in found if isinstance(each, LoopTile)]
+        self.facts.walked = prod(len(each) for each in extents if isinstance(each, range))
         return found
 
     def open_inner(
