@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import python_kernels
+from kernel_rows import check_row
 
 import irc_frontend as ir
 from irc.runtime.driver import is_present
+from irc_tools.bench import command
+from irc_tools.bench.record import read_record
+from irc_tools.bench.suite import Row, load_suite
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
 
@@ -34,6 +39,23 @@ def test_configs_are_timed() -> None:
         found = given(x, x)
     expected = x.astype(np.float64) @ x.astype(np.float64)
     assert np.abs(found - expected).max() < 4e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("row", load_suite("kernels").rows, ids=lambda row: row.name)
+def test_a_row_of_the_suite_is_right(row: Row) -> None:
+    check_row(row, "cuda")
+
+
+def test_the_suite_times_kernels_beside_torch_and_triton(tmp_path: Path) -> None:
+    """Where triton is not installed, a note says so."""
+    pytest.importorskip("torch")
+    options = ["--suite", "kernels", "--filter", "rms_norm", "--quick", "--peers", "all"]
+    assert command.main([*options, "--json", str(tmp_path / "r.json")]) == 0
+    (row,) = read_record(tmp_path / "r.json").rows
+    assert row.lines == 7
+    assert {"irc", "copy", "eager"} <= set(row.times)
+    assert {"eager", "best"} <= set(row.ratios)
+    assert "triton" in row.times or any(note.startswith("triton") for note in row.notes)
 
 
 def test_numbers_that_are_none_gather_zeros() -> None:

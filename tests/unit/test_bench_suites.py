@@ -134,6 +134,14 @@ def test_draws_of_inputs() -> None:
     assert 2.9 < block.max() <= 3
     labels = draw_block(spec[1], "integers 5 C", {"C": 7}, 0, 0)
     assert set(labels.tolist()) == {5, 6}
+    assert draw_block(spec[1], "ascending 0 9", {}, 0, 0).tolist() == sorted(
+        draw_block(spec[1], "integers 0 9", {}, 0, 0)
+    )
+    begins, lengths = (
+        draw_block(spec[1], f"{kind} T", {"T": 9000}, 3, n) for n, kind in enumerate(["begins", "lengths"])
+    )
+    assert begins[0] == 0 and (begins[1:] == (begins + lengths)[:-1]).all() and begins[-1] + lengths[-1] == 9000
+    assert lengths.min() >= 0 and len(set(lengths.tolist())) > 3
     assert draw_block(spec[0], "normal 0.5", {}, 0, 0).std() == pytest.approx(0.5, rel=0.01)
     for text in ("normal 1 2", "uniform 1", "gamma 1 2", "uniform 0 C"):
         with pytest.raises(IrcError, match="input x"):
@@ -184,7 +192,7 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
     [
         ("title = ", "is not TOML"),
         ('color = "red"', "unknown key 'color'"),
-        ("[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
+        ("[[rows]]\nname = 'a'", "expected a name, and a program, a file, a model or a kernel"),
         (ROW + "bar = '1 of copy'", "unknown key 'bar'"),
         (ROW + "bars = '1 of copy'", "bars: expected a list of strings"),
         (ROW + "bars = ['fast']", "bar 'fast'"),
@@ -193,7 +201,7 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         (ROW + "clock = 'sun'", "unknown 'sun'"),
         (ROW + "loss = 'return 1'", "row 'a': a loss is of a model"),
         ("base = 'none'\n" + ROW, "none.toml"),
-        ("base = 'suite'\n[[rows]]\nname = 'a'", "expected a name, and a program, a file or a model"),
+        ("base = 'suite'\n[[rows]]\nname = 'a'", "expected a name, and a program, a file, a model or a kernel"),
         (ROW + ROW, "two rows are named 'a'"),
         (ROW + "[[rows]]\nname = 'b'\nbase = 'c'", "row 'b': no row 'c' is before it"),
         (

@@ -13,8 +13,10 @@ LIMITS = ("copy", "read")
 HOST = ("launches", "bound")
 """Of the clock `host`: the driver's launches alone, and a call whose arrays are bound."""
 
-PEERS = ("eager", "compile", "max-autotune", "reduce-overhead")
-"""Ways in which torch runs the same work, in the order of tables."""
+TRITON = "triton"
+
+PEERS = ("eager", "compile", "max-autotune", "reduce-overhead", TRITON)
+"""Ways in which torch runs the same work, and a kernel of Triton that does, in the order of tables."""
 
 RIVAL = "rival"
 """A second irc program of the row."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -29,18 +30,18 @@ class Case:
         """`program` replaces the row's own."""
         self.row = row
         self._bench = bench
-        self.executable: Executable = compile_program(
-            program or row.program, "cuda", dims=row.dims, any_order=row.any_order
-        )
+        self.executable: Executable = compiled(row, "cuda", program=program)
+        self.arguments = named_arguments(row, self.executable)
+        """With the names that the row's inputs and bodies have for them."""
         if program is None:
-            _refuse_unknown(row, self.executable.arguments)
-        specs = (*self.executable.arguments, *self.executable.results)
+            _refuse_unknown(row, self.arguments)
+        specs = (*self.arguments, *self.executable.results)
         self.bytes = sum(spec.nbytes for spec in specs)
-        self.bytes_read = sum(spec.nbytes for spec in self.executable.arguments)
+        self.bytes_read = sum(spec.nbytes for spec in self.arguments)
         self.flops = sum(kernel["flops"] * kernel["sets"] for kernel in self.executable.kernels)
         self.count = bench.sets(self.bytes)
         made = [[arrays.make(spec) for spec in specs] for _ in range(self.count)]
-        split = len(self.executable.arguments)
+        split = len(self.arguments)
         self.inputs = [[owner for _, owner in each[:split]] for each in made]
         self.results = [[owner for _, owner in each[split:]] for each in made]
         self._addresses = [[address for address, _ in each] for each in made]
@@ -50,7 +51,7 @@ class Case:
     def _draw(self, seed: int) -> None:
         """Draws the inputs of the first set and copies them into the others."""
         device, stream = self._bench.device, self._bench.stream
-        for index, spec in enumerate(self.executable.arguments):
+        for index, spec in enumerate(self.arguments):
             block = draw_block(spec, self.row.inputs.get(spec.name, ""), self.row.dims, seed, index)
             first = self._addresses[0][index]
             self._bench.fill(first, spec.nbytes, block)
@@ -123,6 +124,8 @@ class Case:
 
     def check_on_host(self) -> list[Comparison]:
         """Compares the first set's results with the interpreter in float64, as irc-run does."""
+        if self.row.kernel is not None:
+            raise IrcError("tiles have no meaning in float64: torch checks a kernel", hint="--peers eager")
         from irc.driver.program import isolate, parse
         from irc.interpreters.nd.interpreter import evaluate
 
@@ -149,6 +152,30 @@ class Case:
         self._bench.device.synchronize(self._bench.stream)
         for each in (*self.inputs, *self.results):
             each.clear()
+
+
+def tolerated(comparison: Comparison, tolerance: float | None) -> Comparison:
+    """The comparison by the row's own tolerance, where it has one; NaN and infinities stay errors."""
+    if tolerance is None or not comparison.reason.startswith("error "):
+        return comparison
+    passed = comparison.error <= tolerance
+    return replace(comparison, tolerance=tolerance, reason="" if passed else comparison.reason)
+
+
+def compiled(row: Row, target: str, *, dims: Mapping[str, int] | None = None, program: str | None = None) -> Executable:
+    """The row's work, or another program's, for a target; `dims` replace the row's."""
+    dims = row.dims if dims is None else dims
+    if row.kernel is not None and program is None:
+        return compile_program(row.kernel.module(dims, target), target, any_order=row.any_order)
+    return compile_program(program or row.program, target, dims=dims, any_order=row.any_order)
+
+
+def named_arguments(row: Row, executable: Executable) -> list[ArraySpec]:
+    """The arguments of the row's work, with the names of the parameters where it is a kernel."""
+    if row.kernel is None:
+        return [*executable.arguments]
+    arrays = row.kernel.arrays(row.dims)
+    return [replace(spec, name=array.name) for spec, array in zip(executable.arguments, arrays, strict=True)]
 
 
 def _refuse_unknown(row: Row, arguments: Sequence[ArraySpec]) -> None:

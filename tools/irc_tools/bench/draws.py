@@ -1,8 +1,9 @@
 """Values of a benchmark's inputs. Zeros would hide unwritten results and run faster than data does, so all are drawn.
 
-An input is `normal [DEVIATION]`, `uniform LOW HIGH`, `integers LOW HIGH` (HIGH excluded), or where parts of TOTAL end
-that are equal, `even TOTAL`, or drawn, `parts TOTAL`; numbers may be names of the row's dims. Without one, floats are
-standard normal, integers uniform in 0..9 and bools even, as irc-run draws them.
+An input is `normal [DEVIATION]`, `uniform LOW HIGH`, `integers LOW HIGH` (HIGH excluded) or `ascending LOW HIGH`, which
+are sorted, or where parts of TOTAL end that are equal, `even TOTAL`, or drawn, `parts TOTAL`. `begins TOTAL` and
+`lengths TOTAL` are of parts that two inputs of one size share. Numbers may be names of the row's dims. Without one,
+floats are standard normal, integers uniform in 0..9 and bools even, as irc-run draws them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ LARGEST_BLOCK = 16777213
 """Elements that are drawn at most: larger arrays repeat them. A prime below 2^24, so that no permuted index falls on an
 equal value by the repetition alone."""
 
-_KINDS = {"normal": (0, 1), "uniform": (2, 2), "integers": (2, 2), "even": (1, 1), "parts": (1, 1)}
+_KINDS = {
+    "normal": (0, 1),
+    "uniform": (2, 2),
+    "integers": (2, 2),
+    "ascending": (2, 2),
+    "even": (1, 1),
+    "parts": (1, 1),
+    "begins": (1, 1),
+    "lengths": (1, 1),
+}
 """Least and most numbers that each kind takes."""
 
 
@@ -30,21 +40,29 @@ def draw_block(spec: ArraySpec, text: str, dims: Mapping[str, int], seed: int, i
     generator = np.random.default_rng((seed, index))
     count = min(spec.size, LARGEST_BLOCK)
     kind, numbers = _parse(text or _default(spec), dims, spec.name)
-    if kind == "integers":
+    if kind in ("integers", "ascending"):
         low, high = map(int, numbers)
-        return generator.integers(low, high, count, dtype=np.int64).astype(spec.dtype)
-    if kind in ("even", "parts"):
-        total = int(numbers[0])
-        ends = np.arange(1, count + 1) * total // count
-        if kind == "parts":
-            ends[:-1] = np.sort(generator.integers(0, total + 1, count - 1))
-        return ends.astype(spec.dtype)
+        drawn = generator.integers(low, high, count, dtype=np.int64).astype(spec.dtype)
+        return np.sort(drawn) if kind == "ascending" else drawn
+    if kind == "even":
+        return (np.arange(1, count + 1) * int(numbers[0]) // count).astype(spec.dtype)
+    if kind == "parts":
+        return _ends(int(numbers[0]), count, generator).astype(spec.dtype)
+    if kind in ("begins", "lengths"):
+        lengths = np.diff(_ends(int(numbers[0]), count, np.random.default_rng(seed)), prepend=0)
+        return (lengths if kind == "lengths" else np.cumsum(lengths) - lengths).astype(spec.dtype)
     wide = np.float64 if spec.element == "f64" else np.float32
     if kind == "uniform":
         low, high = numbers
         return (generator.random(count, dtype=wide) * (high - low) + low).astype(spec.dtype)
     deviation = numbers[0] if numbers else 1
     return (generator.standard_normal(count, dtype=wide) * deviation).astype(spec.dtype)
+
+
+def _ends(total: int, count: int, generator: np.random.Generator) -> Array:
+    """Of so many parts."""
+    inner = np.sort(generator.integers(0, total + 1, count - 1))
+    return np.append(inner, total)
 
 
 def _default(spec: ArraySpec) -> str:
@@ -59,7 +77,8 @@ def _parse(text: str, dims: Mapping[str, int], name: str) -> tuple[str, list[flo
     if not least <= len(words) <= most:
         raise IrcError(
             f"input {name}: {text!r} is no distribution",
-            hint="normal [DEVIATION], uniform LOW HIGH, integers LOW HIGH, even TOTAL or parts TOTAL",
+            hint="normal [DEVIATION], uniform LOW HIGH, integers LOW HIGH, ascending LOW HIGH, "
+            "even TOTAL, parts TOTAL, begins TOTAL or lengths TOTAL",
         )
     return kind, [_number(word, dims, name) for word in words]
 

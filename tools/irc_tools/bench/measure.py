@@ -12,12 +12,11 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from irc.driver.compiler import compile_artifact
-from irc.runtime.compare import Comparison
 from irc.runtime.driver import DriverError, device, present_arch
 from irc.runtime.workbench import Enqueue, OwnArrays, Variant, Workbench
 from irc.support.diagnostics import IrcError
-from irc_tools.bench.bars import LIMITS, PEERS, RIVAL
-from irc_tools.bench.case import Case
+from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, TRITON
+from irc_tools.bench.case import Case, tolerated
 from irc_tools.bench.limits import Buffers, copying, reading
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
@@ -48,7 +47,7 @@ def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRec
     """Measures each row and hands its record to `done`. What fails in one row is in its record."""
     bench = Workbench(device(), block_seconds=settings.block_seconds)
     torch = _torch(bench) if settings.peers else None
-    _compile_all([row for row in rows if row.program])
+    _compile_all([row for row in rows if row.is_compiled])
     for number, row in enumerate(rows, start=1):
         _say(f"[{number}/{len(rows)}] {row.name} ...")
         begin = time.perf_counter()
@@ -85,17 +84,20 @@ def _compile_all(rows: Sequence[Row]) -> None:
     if workers < 2:
         return
     begin, arch = time.perf_counter(), present_arch()
-    works = [(row.program, dict(row.dims), arch, row.any_order) for row in rows]
+    works = [(row, arch) for row in rows]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for number, _ in enumerate(pool.map(_compile_one, works), 1):
             if number % 10 == 0 or number == len(rows):
                 _say(f"compiled {number} of {len(rows)} programs, {time.perf_counter() - begin:.1f} s")
 
 
-def _compile_one(work: tuple[str, dict[str, int], str, bool]) -> None:
-    program, dims, arch, any_order = work
+def _compile_one(work: tuple[Row, str]) -> None:
+    row, arch = work
     try:
-        compile_artifact(program, arch=arch, dims=dims, any_order=any_order)
+        if row.kernel is not None:
+            compile_artifact(row.kernel.module(row.dims), arch=arch, any_order=row.any_order)
+        else:
+            compile_artifact(row.program, arch=arch, dims=row.dims, any_order=row.any_order)
     except IrcError:
         return
 
@@ -119,7 +121,8 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
     buffers: list[Buffers] = []
     try:
         kernels = tuple(map(_kernel, case.executable.kernels))
-        record = replace(record, bytes=case.bytes, flops=case.flops, kernels=kernels)
+        lines = row.kernel.lines() if row.kernel is not None else 0
+        record = replace(record, bytes=case.bytes, flops=case.flops, kernels=kernels, lines=lines)
         if settings.check:
             record = _checked(case, record, torch)
             if record.error:
@@ -136,7 +139,7 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
             peers, notes = _peers(case, settings, torch)
             variants += peers
             record = replace(record, notes=notes)
-        return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+        return record.timed(time_variants(bench, row.clock, variants, settings.repetitions))
     finally:
         for each in (*cases, *buffers):
             each.free()
@@ -175,14 +178,6 @@ def _checked(case: Case, record: RowRecord, torch: Torch | None) -> RowRecord:
     return replace(record, checks=checks, eager_errors=errors, error="wrong: " + "; ".join(wrong) if wrong else "")
 
 
-def tolerated(comparison: Comparison, tolerance: float | None) -> Comparison:
-    """The comparison by the row's own tolerance, where it has one; NaN and infinities stay errors."""
-    if tolerance is None or not comparison.reason.startswith("error "):
-        return comparison
-    passed = comparison.error <= tolerance
-    return replace(comparison, tolerance=tolerance, reason="" if passed else comparison.reason)
-
-
 def _limits(bench: Workbench, case: Case, buffers: list[Buffers]) -> list[Variant]:
     """The copy always, reading where a bar asks for it."""
     asked = {bar.against for bar in case.row.bars}
@@ -204,7 +199,7 @@ def _peers(case: Case, settings: Settings, torch: Torch) -> tuple[list[Variant],
         if name not in case.row.peers or name not in settings.peers:
             continue
         try:
-            variants.append(Variant(name, torch.peer(case, name)))
+            variants.append(Variant(name, torch.triton(case) if name == TRITON else torch.peer(case, name)))
         except IrcError as error:
             notes.append(error.message)
     return variants, tuple(notes)

@@ -56,7 +56,7 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
         if buffers is not None:
             variants.append(Variant("read", reading(bench, buffers)))
         try:
-            return replace(record, times=time_variants(bench, row.clock, variants, settings.repetitions))
+            return record.timed(time_variants(bench, row.clock, variants, settings.repetitions))
         finally:
             if buffers is not None:
                 buffers.free()

@@ -23,6 +23,7 @@ COLORS = {
     "compile": "#d1603d",
     "max-autotune": "#8d3b72",
     "reduce-overhead": "#5d8a66",
+    "triton": "#2f8f9d",
     "rival": "#444444",
     "launches": "#777777",
     "bound": "#70a1d7",

@@ -10,7 +10,7 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text, write_text
-from irc_tools.bench.bars import HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
+from irc_tools.bench.bars import BEST, HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
 from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarize
 from irc_tools.bench.suite import Row, Suite, Summary
 
@@ -23,7 +23,9 @@ class RowRecord:
 
     times: seconds of a call by variant, one number a repetition. bytes: read once and written once; flops: of the
     kernels, which `kernels` describes. checks: of each result; eager_errors: torch's own, against the same reference.
-    notes: peers that failed. took: seconds of the whole row. error: why there are no times, or empty.
+    lines: of the source of a kernel in Python, 0 of other programs. ratios: irc's speed over that of each peer, and of
+    the fastest of them, `best`. notes: peers that failed. took: seconds of the whole row. error: why there are no
+    times, or empty.
     """
 
     name: str
@@ -42,12 +44,22 @@ class RowRecord:
     notes: tuple[str, ...] = ()
     took: float = 0.0
     error: str = ""
+    lines: int = 0
+    ratios: dict[str, float] = field(default_factory=dict[str, float])
 
     @staticmethod
     def of(row: Row) -> RowRecord:
         """The record of a row that did not run yet."""
         bars = tuple(bar.text for bar in row.bars)
-        return RowRecord(row.name, row.group, row.program, dict(row.dims), row.torch, bars, row.clock)
+        program = row.program if row.kernel is None else row.kernel.text(row.dims)
+        return RowRecord(row.name, row.group, program, dict(row.dims), row.torch, bars, row.clock)
+
+    def timed(self, times: dict[str, tuple[float, ...]]) -> RowRecord:
+        """With these times, and the ratios that follow from them."""
+        bars = {name: Bar(1.0, name, of_time=False) for name in (*PEERS, BEST)}
+        found = {name: reached(bar, times) for name, bar in bars.items()}
+        ratios = {name: round(spread.median, 4) for name, spread in found.items() if spread is not None}
+        return replace(self, times=times, ratios=ratios)
 
     def spread(self, variant: str) -> Spread | None:
         """Seconds of a call."""
@@ -84,7 +96,8 @@ class Record:
         found: list[tuple[Summary, float | None, int]] = []
         for each in self.summaries:
             summary = Summary(each["group"], each["statistic"], parse_bar(each["bar"]))
-            spreads = [reached(summary.bar, row.times) for row in self.rows if row.group == summary.group]
+            rows = [row for row in self.rows if summary.group in ("", row.group)]
+            spreads = [reached(summary.bar, row.times) for row in rows]
             values = [spread.median for spread in spreads if spread is not None]
             value = summarize(summary.statistic, values, of_time=summary.bar.of_time) if values else None
             found.append((summary, value, len(values)))

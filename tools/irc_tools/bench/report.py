@@ -24,7 +24,8 @@ def print_record(record: Record) -> None:
     """The table of a record: every variant's median, every bar with what was reached and the quartiles around it; and
     the errors of results beside torch's."""
     variants = record.variants()
-    columns = ["row", *variants, "against", "bar", "reached", "quartiles", ""]
+    lines = ["lines"] if has_lines(record) else []
+    columns = ["row", *lines, *variants, "against", "bar", "reached", "quartiles", ""]
     print_table(_title(record), columns, [_cells(record, row, variants) for row in record.rows], width=WIDTH)
     groups = [_group_cells(*verdict) for verdict in record.group_verdicts()]
     if groups:
@@ -39,6 +40,11 @@ def print_record(record: Record) -> None:
             if note:
                 print(f"{row.name}: {note}")
     print(_verdict(record))
+
+
+def has_lines(record: Record) -> bool:
+    """Whether lines of source are known of a row."""
+    return any(row.lines for row in record.rows)
 
 
 def _title(record: Record) -> str:
@@ -57,6 +63,7 @@ def _cells(record: Record, row: RowRecord, variants: list[str]) -> list[str]:
     verdicts = row.verdicts()
     return [
         row.name,
+        *([str(row.lines or "-")] if has_lines(record) else []),
         *speeds,
         "\n".join(bar.against for bar, _ in verdicts),
         "\n".join(bar.limit for bar, _ in verdicts),
@@ -94,7 +101,7 @@ def verdict(bar: Bar, found: Spread | None) -> str:
 def _group_cells(summary: Any, reached: float | None, count: int) -> list[str]:
     shown = "-" if reached is None else f"{reached:.3f}"
     word = "-" if reached is None else "ok" if summary.bar.holds(reached) else "miss"
-    return [summary.group, str(count), summary.statistic, summary.bar.text, shown, word]
+    return [summary.group or "all", str(count), summary.statistic, summary.bar.text, shown, word]
 
 
 def _verdict(record: Record) -> str:

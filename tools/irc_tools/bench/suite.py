@@ -1,9 +1,11 @@
 """Suites: what irc-bench runs, as TOML files in `benchmarks/suites`.
 
 A row has `name`, `program` (`.irc` text) or `file` (of one, beside the suite) or `model` (the body of a Python function
-of the dims, with `torch`, that gives a module and its inputs), and may have `group`, `dims` (as by
+of the dims, with `torch`, that gives a module and its inputs) or `kernel` (one in Python, `FILE.py:FUNCTION`, a file
+beside the suite, with `arguments`: `bf16[M, N]` or a number for each), and may have `group`, `dims` (as by
 `-D`), `small` (dims at which a CPU checks it), `torch` (the body of a Python function of the program's arguments, with
-`torch` and `F`), `reference` (one for float64, where `torch` does not do), `rival` (another irc program to time),
+`torch` and `F`), `reference` (one for float64, where `torch` does not do), `triton` (a function of the same arguments,
+`FILE.py:FUNCTION`), `rival` (another irc program to time),
 `inputs` (how arguments are drawn, see `irc_tools.bench.draws`), `bars`, `peers`, `clock` and `tolerance` (by element
 type, in place of irc-run's), and `any_order = true` where its sums may be added up in any order. A model is timed in
 inference, or where it has a `loss` (the body of a Python function of `model` and `inputs`, a tuple) in training. A
@@ -23,7 +25,8 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text
-from irc_tools.bench.bars import PEERS, Bar, parse_bar
+from irc_tools.bench.bars import PEERS, TRITON, Bar, parse_bar
+from irc_tools.bench.python_files import KernelCall, PythonFunction, python_function
 
 _PACKED = Path(__file__).with_name("suites")
 FOLDER = _PACKED if _PACKED.is_dir() else Path(__file__).parents[3] / "benchmarks" / "suites"
@@ -56,11 +59,18 @@ class Row:
     model: str = ""
     loss: str = ""
     any_order: bool = False
+    kernel: KernelCall | None = None
+    triton: PythonFunction | None = None
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether irc compiles it as it is, without a model of torch around it."""
+        return bool(self.program) or self.kernel is not None
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A bar for a group of rows together: a statistic of their ratios."""
+    """A bar for a group of rows together, or for all rows where it names none: a statistic of their ratios."""
 
     group: str
     statistic: str
@@ -129,11 +139,14 @@ def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
 def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
     name = str(table.get("name", ""))
     where = f"{path}: row {name!r}"
-    _only(table, ("file", *Row.__dataclass_fields__), where)
-    if not name or sum(key in table for key in ("program", "file", "model")) != 1:
-        raise IrcError(f"{where}: expected a name, and a program, a file or a model")
+    _only(table, ("file", "arguments", *Row.__dataclass_fields__), where)
+    if not name or sum(key in table for key in ("program", "file", "model", "kernel")) != 1:
+        raise IrcError(f"{where}: expected a name, and a program, a file, a model or a kernel")
     if "loss" in table and "model" not in table:
         raise IrcError(f"{where}: a loss is of a model")
+    own_peers = _peers(_listed(table["peers"], f"{where}: peers"), where) if "peers" in table else peers
+    if "triton" not in table and TRITON in own_peers:
+        raise IrcError(f"{where}: the peer triton is a function of a file", hint='triton = "file.py:function"')
     return Row(
         name=name,
         program=read_text(path.parent / table["file"]) if "file" in table else str(table.get("program", "")),
@@ -147,11 +160,24 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         rival=str(table.get("rival", "")),
         inputs={argument: str(text) for argument, text in table.get("inputs", {}).items()},
         bars=tuple(parse_bar(text) for text in _listed(table.get("bars", []), f"{where}: bars")),
-        peers=_peers(_listed(table["peers"], f"{where}: peers"), where) if "peers" in table else peers,
+        peers=own_peers,
         clock=_one_of(table.get("clock", "device"), CLOCKS, f"{where}: clock"),
         tolerance=dict(table.get("tolerance", {})),
         any_order=bool(table.get("any_order", False)),
+        kernel=_kernel_call(table, path.parent, where),
+        triton=python_function(str(table["triton"]), path.parent, where) if "triton" in table else None,
     )
+
+
+def _kernel_call(table: dict[str, Any], folder: Path, where: str) -> KernelCall | None:
+    arguments = table.get("arguments", {})
+    if "kernel" not in table:
+        if arguments:
+            raise IrcError(f"{where}: arguments are of a kernel")
+        return None
+    if not isinstance(arguments, dict) or not all(isinstance(value, str | int) for value in arguments.values()):
+        raise IrcError(f"{where}: arguments: expected a table of types of arrays and of numbers")
+    return KernelCall(python_function(str(table["kernel"]), folder, where), arguments)
 
 
 def _products(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list[Row]:

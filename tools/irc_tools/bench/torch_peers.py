@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 import textwrap
 from collections.abc import Callable, Sequence
@@ -12,7 +13,8 @@ from irc.runtime.artifact import ArraySpec
 from irc.runtime.compare import TOLERANCES, Comparison
 from irc.runtime.workbench import Enqueue, Workbench
 from irc.support.diagnostics import IrcError
-from irc_tools.bench.case import Case
+from irc_tools.bench.bars import TRITON
+from irc_tools.bench.case import Case, tolerated
 
 MODES: dict[str, dict[str, Any]] = {
     "eager": {},
@@ -72,7 +74,7 @@ class Torch:
 
     def _body(self, case: Case, body: str) -> Callable[..., Any]:
         functional = importlib.import_module("torch.nn.functional")
-        names = [spec.name for spec in case.executable.arguments]
+        names = [spec.name for spec in case.arguments]
         return body_function(case.row.name, body, names, {"torch": self._torch, "F": functional})
 
     def peer(self, case: Case, name: str) -> Enqueue:
@@ -83,8 +85,33 @@ class Torch:
         work = self.function(case)
         if name != "eager":
             work = self._torch.compile(work, dynamic=False, **MODES[name])
+        enqueue, _ = self._calls(case, name, work, keep=name != "reduce-overhead")
+        return enqueue
+
+    def triton(self, case: Case) -> Enqueue:
+        """The row's kernel of Triton, tuned and compiled by a first call. IrcError where Triton is not installed or
+        fails, and where its results are not irc's."""
+        assert case.row.triton is not None
+        if importlib.util.find_spec("triton") is None:
+            raise IrcError(f"{TRITON} is not installed")
+        try:
+            work = case.row.triton.get()
+        except Exception as error:  # of the file
+            raise _failed(TRITON, error) from error
+        enqueue, results = self._calls(case, TRITON, work, keep=True)
+        found = [
+            tolerated(each, case.row.tolerance.get(spec.element))
+            for each, spec in zip(
+                self._compare_all(case, results, case.results[0]), case.executable.results, strict=True
+            )
+        ]
+        if wrong := [f"result {n}: {each.reason}" for n, each in enumerate(found) if not each.passed]:
+            raise IrcError(f"{TRITON}: not irc's result: {'; '.join(wrong)}")
+        return enqueue
+
+    def _calls(self, case: Case, name: str, work: Callable[..., Any], *, keep: bool) -> tuple[Enqueue, Sequence[Any]]:
+        """What enqueues calls of a peer, and the results of a first one. IrcError where that fails."""
         kept: list[Any] = [None] * case.count
-        keep = name != "reduce-overhead"
 
         def enqueue(number: int) -> None:
             results = work(*case.inputs[number % case.count])
@@ -94,8 +121,8 @@ class Torch:
             enqueue(0)
             self._torch.cuda.synchronize()
         except Exception as error:
-            raise IrcError(f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-        return enqueue
+            raise _failed(name, error) from error
+        return enqueue, _results(kept[0])
 
     def check(self, case: Case) -> tuple[list[Comparison], list[Comparison]]:
         """Compares the first set's results, and what torch gives eagerly, with the body on inputs in float64."""
@@ -142,6 +169,10 @@ class Torch:
         """Gives back what torch keeps of memory and of compiled code."""
         self._torch._dynamo.reset()
         self._torch.cuda.empty_cache()
+
+
+def _failed(name: str, error: Exception) -> IrcError:
+    return IrcError(f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
 
 def _results(found: Any) -> Sequence[Any]:
