@@ -106,17 +106,18 @@ def f8_matmul(x: ir.Tensor, w: ir.Tensor, sx: ir.Tensor, sw: ir.Tensor):
 
 @ir.kernel
 def int4_matmul(x: ir.Tensor, w: ir.Tensor, scale: ir.Tensor):
-    """Weights of 4 bits, two to a byte: w `[N, G, L // 2]` has the first half of a group of L in its lower bits."""
+    """Weights of 4 bits, two to a byte: w `[N, G, L // 2]` has the first half of a group of L in its lower bits, scale
+    is `[G, N]`. They are the left operand, which can be computed in registers."""
     M, (N, G, half) = x.shape[0], w.shape
     x = x.reshape(M, G, 2, half)
     out = ir.empty((M, N), x.dtype)
-    for m, n in ir.tiles(M, N):
-        acc = ir.zeros((m, n))
+    for n, m in ir.tiles(N, M):
+        acc = ir.zeros((n, m))
         for g in ir.tiles(range(G)):
             lower, upper = (w[n, g, :] << 4) >> 4, w[n, g, :] >> 4
-            acc = ir.addmm(acc, x[m, g, 0, :], (lower.astype(x.dtype) * scale[n, g][:, None]).T)
-            acc = ir.addmm(acc, x[m, g, 1, :], (upper.astype(x.dtype) * scale[n, g][:, None]).T)
-        out[m, n] = acc
+            acc = ir.addmm(acc, lower.astype(x.dtype) * scale[g, n][:, None], x[m, g, 0, :].T)
+            acc = ir.addmm(acc, upper.astype(x.dtype) * scale[g, n][:, None], x[m, g, 1, :].T)
+        out[m, n] = acc.T
     return out
 
 

@@ -59,7 +59,7 @@ def make_columns(loop: scf.ForOp, ops: list[Operation]) -> None:
     for op in ops:
         if isinstance(op, tile.LoadOp) and (group := group_of(op)) is not None:
             _load_column(op, group)
-        elif isinstance(op, tile.LoadOp) and _is_same(op):
+        elif isinstance(op, tile.LoadOp) and _is_same(op, loop):
             _load_before(op, loop)
         elif isinstance(op, tile.MapOp) and not any(_is_inside(value, loop) for value in op.inputs):
             op.detach()
@@ -78,9 +78,11 @@ def _load_column(load: tile.LoadOp, group: int) -> None:
     Rewriter.replace_value_with_new_type(load.result, type_)
 
 
-def _is_same(load: tile.LoadOp) -> bool:
+def _is_same(load: tile.LoadOp, loop: scf.ForOp) -> bool:
     """Whether the load reads the same in every step."""
-    return shape_of(load.result.type)[1] == 1 and all(slope_of(expr, 1) == 0 for expr in load.access_map.results)
+    if shape_of(load.result.type)[1] != 1 or any(slope_of(expr, 1) != 0 for expr in load.access_map.results):
+        return False
+    return not any(_is_inside(value, loop) for value in (load.offsets[0], *load.symbols))
 
 
 def _load_before(load: tile.LoadOp, loop: scf.ForOp) -> None:

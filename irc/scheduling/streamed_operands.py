@@ -7,6 +7,7 @@ do so beside the products that they have in flight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from xdsl.dialects import scf
@@ -35,7 +36,13 @@ _COMPUTED = (tile.MapOp, tile.LoadOp, tile.IotaOp, tile.SplatOp)
 def is_streamed(dot: tile.DotOp) -> bool:
     """Whether the left operand is elementwise work on arrays that TMA can bring, and on vectors.
 
-    Its elements have 16 bits: the sums of others are promoted, or the operand is split."""
+    Its elements have 16 bits: the sums of others are promoted, or the operand is split. What it is computed from is not
+    computed for something else, as `separate` sees to."""
+    return is_elementwise_of_arrays(dot) and not any(_others(dot, _inside(dot)))
+
+
+def is_elementwise_of_arrays(dot: tile.DotOp) -> bool:
+    """Whether the left operand is such work, whatever else it is computed for."""
     loop, value = dot.parent_op(), dot.lhs
     if not isinstance(loop, scf.ForOp) or not isinstance(value.owner, tile.MapOp) or not value.has_one_use():
         return False
@@ -46,9 +53,44 @@ def is_streamed(dot: tile.DotOp) -> bool:
     owners = list(owners_of(value))
     made = [op for op in owners if isinstance(op, _COMPUTED)]
     arrays = [op for op in made if _is_array(op, value) and group_of(op) is None]
-    inside = [op for op in made if op.parent is loop.body.block]
-    is_alone = all(use.operation in made or use.operation is dot for op in inside for use in op.results[0].uses)
-    return len(made) == len(owners) and is_alone and len(arrays) > 0 and all(_is_copied(op) for op in arrays)
+    return len(made) == len(owners) and len(arrays) > 0 and all(_is_copied(op) for op in arrays)
+
+
+def _inside(dot: tile.DotOp) -> list[Operation]:
+    """What the left operand is computed by in the loop, in the order of its block."""
+    owners = {op for op in owners_of(dot.lhs) if isinstance(op, Operation)}
+    block = dot.parent
+    return [] if block is None else [op for op in block.ops if op in owners]
+
+
+def _others(dot: tile.DotOp, inside: Sequence[Operation]) -> list[Operation]:
+    """What uses these ops beside themselves and the dot."""
+    known = {dot, *inside}
+    return [use.operation for op in inside for use in op.results[0].uses if use.operation not in known]
+
+
+def separate(dots: Sequence[tile.DotOp]) -> None:
+    """Gives each left operand that can be streamed ops of its own, where only such operands share some: halves of bytes
+    are of one load. Each then has the bytes in a buffer of its own."""
+    for block in dict.fromkeys(dot.parent for dot in dots):
+        among = [dot for dot in dots if dot.parent is block and is_elementwise_of_arrays(dot)]
+        known = {op for dot in among for op in (dot, *_inside(dot))}
+        for dot in among:
+            inside = _inside(dot)
+            others = _others(dot, inside)
+            if others and all(op in known for op in others):
+                known.update(_made_for(dot, inside))
+
+
+def _made_for(dot: tile.DotOp, inside: Sequence[Operation]) -> list[Operation]:
+    """The ops made once more, for this dot alone."""
+    values: dict[SSAValue, SSAValue] = {}
+    made: list[Operation] = []
+    for op in inside:
+        made.append(op.clone(values))
+        Rewriter.insert_op(made[-1], InsertPoint.before(dot))
+    dot.operands[0] = values[dot.lhs]
+    return made
 
 
 def stays_in_registers(dot: tile.DotOp) -> bool:

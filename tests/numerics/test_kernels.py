@@ -84,7 +84,7 @@ def _grouped_matmul(x: Array, w: Array, group: Array) -> Array:
 
 
 def _int4_matmul(x: Array, w: Array, scale: Array) -> Array:
-    q = np.concatenate([(w << 4) >> 4, w >> 4], axis=2) * wide(scale)[:, :, None]
+    q = np.concatenate([(w << 4) >> 4, w >> 4], axis=2) * wide(scale).T[:, :, None]
     return wide(x) @ q.reshape(len(w), -1).T
 
 
@@ -153,7 +153,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         [
             drawn(24, 256, dtype=BF16),
             np.random.default_rng(0).integers(-128, 128, (40, 2, 64)).astype(np.int8),
-            drawn(40, 2, dtype=BF16),
+            drawn(2, 40, dtype=BF16),
         ],
         _int4_matmul,
     ),

@@ -232,17 +232,39 @@ def column_sums(x: ir.Tensor) -> ir.Tensor:
     return out
 
 
-def tile_of(kernel: Any, *arrays: Array) -> Any:
-    config: Any = program_of(kernel.module(*arrays)).config
-    return config.tile
+@ir.kernel
+def halves(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
+    """Two products a step, whose left operands are computed, in one accumulator."""
+    M, (N, G, _) = x.shape[0], w.shape
+    out = ir.empty((M, N), x.dtype)
+    for n, m in ir.tiles(N, M):
+        acc = ir.zeros((n, m))
+        for g in ir.tiles(range(G)):
+            acc = ir.addmm(acc, (w[n, g, :] >> 4).astype(x.dtype), x[m, g, :].T)
+            acc = ir.addmm(acc, (w[n, g, :] & 15).astype(x.dtype), x[m, g, :].T)
+        out[m, n] = acc.T
+    return out
+
+
+def test_products_of_whole_steps_have_stages_and_blocks() -> None:
+    """As many stages as there is room for, where no product needs what another gave; tiles small enough for all SMs."""
+    arrays = [(np.zeros((rows, 32, 64), np.float16), np.zeros((4096, 32, 64), np.int8)) for rows in (16, 4096)]
+    few, many = (config_of(halves, *each) for each in arrays)
+    assert (few.tile["n"], few.tile["m"]) == (64, 32)
+    assert (many.tile["n"], many.tile["m"]) == (128, 128)
+    assert few.stages > many.stages > 1
+
+
+def config_of(kernel: Any, *arrays: Array) -> Any:
+    return program_of(kernel.module(*arrays)).config
 
 
 def test_numbers_of_a_range_are_blocks_too() -> None:
     """Where there are enough of them, tiles need not be small for each SM to have some."""
-    few, many = (tile_of(batched, *[np.zeros((n, 512, 512), np.float16)] * 2) for n in (1, 64))
+    few, many = (config_of(batched, *[np.zeros((n, 512, 512), np.float16)] * 2).tile for n in (1, 64))
     assert few["m"] * few["n"] <= 64 * 64
     assert many["m"] * many["n"] >= 128 * 128
-    few, many = (tile_of(column_sums, np.zeros((n, 64, 1024), np.float32)) for n in (1, 256))
+    few, many = (config_of(column_sums, np.zeros((n, 64, 1024), np.float32)).tile for n in (1, 256))
     assert few["n"] < many["n"]
 
 

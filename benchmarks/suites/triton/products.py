@@ -169,7 +169,7 @@ def _int4_matmul(x, w, scale, out, M, N, K, BM: tl.constexpr, BN: tl.constexpr, 
     acc = tl.zeros((BM, BN), tl.float32)
     for g in range(groups):
         packed = tl.load(rhs + g * BK).to(tl.int32)
-        wide = tl.load(scale + (columns % N) * groups + g)[None, :]
+        wide = tl.load(scale + g * N + columns % N)[None, :]
         lower, upper = (packed << 28) >> 28, packed >> 4
         acc = tl.dot(tl.load(lhs + 2 * g * BK), lower.to(x.dtype.element_ty) * wide, acc)
         acc = tl.dot(tl.load(lhs + (2 * g + 1) * BK), upper.to(x.dtype.element_ty) * wide, acc)

@@ -29,26 +29,29 @@ class Launched:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of tiles: the axes of its operands, element types, and whether each is loaded as it lies in memory."""
+    """A product of tiles: the axes of its operands, element types, and whether each is loaded as it lies in memory.
+    is_fed: whether an operand is made of what another product gave, or of what a loop carries."""
 
     lhs: Axes
     rhs: Axes
     shape: tuple[int, int, int]
     element: str
     loads: tuple[TileAccess | None, TileAccess | None]
+    is_fed: bool = False
 
 
 @dataclass
 class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
     behind an iteration. turned: accesses of arrays that the kernel sees permuted. walked: how often the outermost loop
-    goes over its tiles, for all numbers of its ranges."""
+    goes over its tiles, for all numbers of its ranges. stores: those of accesses that write."""
 
     outer: list[LoopTile] = field(default_factory=list[LoopTile])
     walked: int = 1
     inner: list[LoopTile] = field(default_factory=list[LoopTile])
     products: list[Product] = field(default_factory=list[Product])
     accesses: list[TileAccess] = field(default_factory=list[TileAccess])
+    stores: list[TileAccess] = field(default_factory=list[TileAccess])
     carried: list[list[Numbers]] = field(default_factory=list[list[Numbers]])
     reduced: list[LoopTile] = field(default_factory=list[LoopTile])
     turned: list[TileAccess] = field(default_factory=list[TileAccess])

@@ -19,7 +19,7 @@ from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
 from irc_frontend.kernels.access import TileAccess
 from irc_frontend.kernels.choices import open_choices
-from irc_frontend.kernels.facts import Facts
+from irc_frontend.kernels.facts import Facts, Product
 from irc_frontend.kernels.indices import LoopTile
 from irc_frontend.kernels.loops import Choice
 
@@ -43,6 +43,9 @@ MAX_ELEMENTS_PER_THREAD = 32
 
 ACCUMULATED = 256
 """Columns of accumulators of 64 rows that the threads of a warp group hold: 128 registers of each."""
+
+MIN_COLUMNS = 32
+"""Of a tile of products in rows of a block, where wider ones would leave SMs without a block."""
 
 BLOCKS_PER_SM = 2
 """That a nest gives an SM at least, where smaller tiles do."""
@@ -224,7 +227,8 @@ def _is_loadable(access: TileAccess) -> bool:
 
 def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     """Products that feed each other, or whose columns are whole extents, in rows of a block. Where none feeds another,
-    there are as many stages as there is room for beside what leaves through shared memory."""
+    there are as many stages as there is room for beside what leaves through shared memory, and tiles are smaller where
+    they would leave SMs without a block."""
     elements = {each.element for each in facts.products}
     is_loaded = all(access is not None for each in facts.products for access in each.loads)
     narrow = elements <= {"f16", "bf16"} or (is_loaded and elements <= {"f8e4m3", "f8e5m2"})
@@ -244,27 +248,39 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
             step = 64 if instruction == "mma" else 32
         least = 64 if instruction == "wgmma" else 16
         sizes[dim.name] = _given(given, dim.name) or min(step, max(_rounded(dim.extent), least))
+    is_fed = any(each.is_fed for each in facts.products)
+    if instruction == "wgmma" and not is_fed:
+        free = [dim for dim in facts.outer if _given(given, dim.name) is None]
+        _spread(facts, sizes, [dim for dim in free if dim not in rows], MIN_COLUMNS, machine, wanted=1)
+        _spread(facts, sizes, [dim for dim in free if dim in rows], 64, machine, wanted=1)
     tall = max((sizes[dim.name] for dim in rows), default=64)
     warps = {"wgmma": max(tall // 64, 1) * 4, "mma": 4, "fma": 4}[instruction]
     config = ConfigAttr.of(
         instruction=instruction,
         warps=warps,
-        stages=1 if instruction != "wgmma" else _stages(facts, sizes, machine) if is_loaded else 2,
+        stages=1 if instruction != "wgmma" else 2 if is_fed else _stages(facts, sizes, machine),
         schedule="persistent" if instruction == "wgmma" else "grid",
     )
     return Choice(sizes, config)
 
 
 def _stages(facts: Facts, sizes: Mapping[str, int], machine: Target) -> int:
-    """Of what products that do not feed each other load, beside a tile of results."""
+    """Of what products that do not feed each other load or compute, beside the tiles that are stored."""
     step = sum(
-        elements_of(load, sizes) * element_named(each.element).size
+        (_made(each, side, sizes) if load is None else elements_of(load, sizes)) * element_named(each.element).size
         for each in facts.products
-        for load in each.loads
-        if load is not None
+        for side, load in enumerate(each.loads)
     )
-    stored = max(sum(sums_of(facts, sizes)), 1) * ACCUMULATOR_BYTES
+    stored = sum(elements_of(store, sizes) for store in facts.stores) * ACCUMULATOR_BYTES
     return max(1, min(MAX_STAGES, (machine.shared_memory - EPILOGUE_BYTES - stored) // max(step, 1)))
+
+
+def _made(product: Product, side: int, sizes: Mapping[str, int]) -> int:
+    """Elements of an operand that is computed."""
+    rows, columns, depth = product.shape
+    extents = (rows, depth) if side == 0 else (depth, columns)
+    dims = product.lhs if side == 0 else product.rhs
+    return prod(extent if dim is None else sizes[dim.name] for extent, dim in zip(extents, dims, strict=True))
 
 
 def sums_of(facts: Facts, sizes: Mapping[str, int]) -> list[int]:
@@ -321,11 +337,18 @@ def elements_of(access: TileAccess, sizes: Mapping[str, int]) -> int:
     return _whole(access) * prod(sizes[dim.name] for dim in access.dims if dim is not None)
 
 
-def _spread(facts: Facts, sizes: dict[str, int], dims: Sequence[LoopTile], least: int, machine: Target) -> None:
-    """Smaller tiles along `dims`, of `least` elements or more, until each SM has some."""
+def _spread(
+    facts: Facts,
+    sizes: dict[str, int],
+    dims: Sequence[LoopTile],
+    least: int,
+    machine: Target,
+    wanted: int = BLOCKS_PER_SM,
+) -> None:
+    """Smaller tiles along `dims`, of `least` elements or more, until each SM has as many as wanted."""
     while True:
         blocks = facts.walked * prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
         large = next((dim for dim in dims if sizes[dim.name] > least), None)
-        if large is None or blocks >= BLOCKS_PER_SM * machine.sms:
+        if large is None or blocks >= wanted * machine.sms:
             return
         sizes[large.name] //= 2

@@ -79,6 +79,7 @@ class LoopNestTrace:
         self._ranges: list[range] = []
         self._loads: dict[Hashable, Tensor] = {}
         self._elements: dict[Hashable, int] = {}
+        self._from_loops: set[Node] = set()
         self._zero: SSAValue | None = None
         self._top = Block()
         self._tiles: tile.ForTilesOp | None = None
@@ -139,6 +140,7 @@ class LoopNestTrace:
             self._given(node.shape, node.element, argument, self._carried_axes(node, number, at))
             for at, (node, argument) in enumerate(zip(carried, block.args[1:], strict=True))
         ]
+        self._from_loops.update(made)
         return index, made
 
     def close_inner(self, carried: Sequence[Node]) -> list[Node]:
@@ -157,10 +159,12 @@ class LoopNestTrace:
         loop = scf.ForOp(*frame.bounds, frame.inits, Region(frame.block))
         loop.location = place
         self._frames[-1].block.add_op(loop)
-        return [
+        made = [
             self._given(node.shape, node.element, value, self.ragged.axes_of(node))
             for node, value in zip(carried, loop.results, strict=True)
         ]
+        self._from_loops.update(made)
+        return made
 
     def _carried_axes(self, node: Node, loop: int, at: int) -> Axes:
         """Those of what a loop carries in its later iterations, as an earlier trace saw them, else in its first one."""
@@ -359,6 +363,7 @@ class LoopNestTrace:
             raise _fail_at_computed_place()
         access = access_of(array.node, key, self._ranges)
         self.facts.accesses.append(access)
+        self.facts.stores.append(access)
         is_copy = bool(array.node.operands)
         if access.gathers and not (is_copy and all(node.shape == (1,) for node, _ in access.gathers)):
             raise _fail_at_computed_place()
@@ -471,7 +476,12 @@ class LoopNestTrace:
         left, right = (a[1 - k], a[k]), (b[j], b[1 - j])
         shape = node.shape[0], node.shape[1], lhs.shape[k]
         loads = self.ragged.load_of(lhs), self.ragged.load_of(rhs)
-        self.facts.products.append(Product(left, right, shape, lhs.element, loads))
+        self.facts.products.append(Product(left, right, shape, lhs.element, loads, any(map(self._is_fed, operands))))
+
+    def _is_fed(self, operand: Node) -> bool:
+        """Whether a product gave something that the operand is made of, or a loop carries it."""
+        made = sorted_nodes([operand])
+        return any(node.op == "matmul" or node in self._from_loops for node in made)
 
 
 def _is_number(key: Any) -> TypeGuard[Tensor]:

@@ -26,7 +26,7 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, MatrixInstructio
 from irc.layout_assignment.operand_layouts import k_major, matrix_major
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.operand_sources import is_of_a_dot
-from irc.scheduling.streamed_operands import is_loaded_at_once, is_streamed, stays_in_registers, stream
+from irc.scheduling.streamed_operands import is_loaded_at_once, is_streamed, separate, stays_in_registers, stream
 from irc.support.diagnostics import IrcError
 
 EXCHANGED_BYTES = 2
@@ -37,11 +37,12 @@ EXCHANGED_BYTES = 2
 class PlaceOperandsPass(ProgramPass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
-    that multiply. A load that threads can make asynchronously becomes a copy where the instruction is mma and there are
-    several stages. Any other operand is computed in registers and written, transposed on the way where wgmma reads it
-    along K only. Loads of the same elements, one the transpose of the other, share a buffer where either direction can
-    be multiplied, and so does a permutation with what it permutes. The parts of a concatenation fill parts of one
-    buffer. f8 is widened to f16, which is exact, for instructions that do not have it.
+    that multiply; where only such operands share a load, as halves of bytes do, each has a copy of its own. A load that
+    threads can make asynchronously becomes a copy where the instruction is mma and there are several stages. Any other
+    operand is computed in registers and written, transposed on the way where wgmma reads it along K only. Loads of the
+    same elements, one the transpose of the other, share a buffer where either direction can be multiplied, and so does
+    a permutation with what it permutes. The parts of a concatenation fill parts of one buffer. f8 is widened to f16,
+    which is exact, for instructions that do not have it.
     """
 
     name: ClassVar[str] = "place-operands"
@@ -62,7 +63,10 @@ def _way(program: tile.ProgramOp, machine: Target) -> str | None:
 def _place_all(program: tile.ProgramOp, way: str | None) -> None:
     instruction, is_described = instruction_of(program), reads_shared(program)
     placed: dict[tuple[SSAValue, int | None], SSAValue] = {}
-    for dot in [op for op in program.walk() if isinstance(op, tile.DotOp)]:
+    dots = [op for op in program.walk() if isinstance(op, tile.DotOp)]
+    if way == "tma":
+        separate(dots)
+    for dot in dots:
         for at in (0, 1):
             if at == 0 and way == "tma" and is_streamed(dot):
                 stream(dot)
