@@ -208,18 +208,19 @@ def cross_entropy(logits: ir.Tensor, labels: ir.Tensor):
 
 @ir.kernel
 def attention(q: ir.Tensor, k: ir.Tensor, v: ir.Tensor, causal: bool = True):
+    """Powers of 2, so that a score is scaled in the multiply-add that takes the maximum away."""
     B, S, D = q.shape
-    out = ir.empty_like(q)
+    out, scale = ir.empty_like(q), D**-0.5 * np.log2(np.e)
     for b, m in ir.tiles(range(B), S):
         top, total, acc = ir.full((m,), -1e30), ir.zeros((m,)), ir.zeros((m, D))
         for n in ir.tiles(S, end=m.end if causal else None):
-            scores = ir.matmul(q[b, m, :], k[b, n, :].T, dtype="f32") * D**-0.5
+            scores = ir.matmul(q[b, m, :], k[b, n, :].T, dtype="f32")
             if causal:
                 scores = ir.where(m.index[:, None] >= n.index, scores, -1e30)
             new = ir.maximum(top, scores.max(axis=1))
-            p, scale = ir.exp(scores - new[:, None]), ir.exp(top - new)
-            total = total * scale + p.sum(axis=1)
-            acc = ir.addmm(acc * scale[:, None], p.astype(v.dtype), v[b, n, :])
+            p, shrink = ir.exp2(scores * scale - (new * scale)[:, None]), ir.exp2((top - new) * scale)
+            total = total * shrink + p.sum(axis=1)
+            acc = ir.addmm(acc * shrink[:, None], p.astype(v.dtype), v[b, n, :])
             top = new
         out[b, m, :] = acc / total[:, None]
     return out

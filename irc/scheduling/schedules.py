@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, TensorType
 from xdsl.ir import Operation
 
@@ -160,6 +160,9 @@ def _is_movable(op: Operation) -> bool:
 
 
 def _is_scalar(op: Operation) -> bool:
+    """A constant, or arithmetic of positions."""
+    if isinstance(op, arith.ConstantOp):
+        return True
     return op.name.startswith("arith.") and all(isinstance(v.type, IndexType | IntegerType) for v in op.results)
 
 

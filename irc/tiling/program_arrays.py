@@ -359,7 +359,7 @@ class _Lowering:
         if acc is not None:
             start = self._whole(acc, axes, op)
         else:
-            start = self._splat(0, type, at)
+            start = self._splat(0, type, _before_loops(op))
         return at.value(tile.DotOp(lhs, rhs, start, precision=precision_of(op)))
 
     def _operand(self, value: SSAValue, axes: Placement, contracted: int, op: Operation, at: Inserter) -> SSAValue:
@@ -382,6 +382,14 @@ class _Lowering:
         if axes != home:
             return self._moved(op.result, home, axes)
         return at.value(tile.ReshapeOp(self._whole(op.x, self._placed(op.x), op), self._shapes.type(op.result, axes)))
+
+
+def _before_loops(op: Operation) -> Inserter:
+    """Before all loops that the op is in: what is the same in every step keeps no dot waiting there."""
+    outermost = op
+    while isinstance(parent := outermost.parent_op(), scf.ForOp):
+        outermost = parent
+    return Inserter(Builder(InsertPoint.before(outermost)), location_of(op))
 
 
 def _behind(value: SSAValue) -> Inserter:

@@ -11,8 +11,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawing import long
+from xdsl.dialects import scf
 
 import irc_frontend as ir
+from irc.dialects import tile
 from irc.driver.lowering import lower
 from irc.interpreters.tile import interpreter
 
@@ -211,6 +213,19 @@ def test_a_level_keeps_the_meaning(case: str, level: str) -> None:
     for a, b in zip(before, after, strict=True):
         error = np.abs(wide(a) - wide(b)).max() / max(1.0, np.abs(wide(a)).max())
         assert error < TOLERANCE[str(a.dtype)]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_step_of_attention_runs_beside_products(causal: bool) -> None:
+    """The product with the values is of the step before: one dot stands before the loop, and one behind it. Steps that
+    hide nothing compare no places."""
+    arrays = [np.zeros((4, 4096, 128), BF16)] * 3
+    lowered = lower(kernels.attention.module(*arrays, causal), "tile", arch="sm_90a")
+    loops = [op for op in lowered.walk() if isinstance(op, scf.ForOp)]
+    (loop,) = (op for op in loops if any(isinstance(each, tile.DotOp) for each in op.body.block.ops))
+    assert sum(isinstance(op, tile.DotOp) for op in loop.body.block.ops) == 2
+    assert sum(isinstance(op, tile.DotOp) for op in lowered.walk()) == 4
+    assert sum(isinstance(op, scf.IfOp) for op in loop.body.block.ops) == causal
 
 
 @ir.kernel

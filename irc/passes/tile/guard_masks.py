@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
+from irc.dialects.tile import element_type_of
 from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
 from irc.ir.rewriting import Inserter, remove_dead_code
@@ -37,9 +38,9 @@ class GuardMasksPass(Pass):
     the step has an element to hide, and the map without the choice elsewhere. Of a causal mask, the steps on the
     diagonal compare places, and the many before them do not.
 
-    Conditions are comparisons of sums of places, and conjunctions of them: in a tile, they hold everywhere where the
-    smallest difference of the two sides says so. Left alone are maps that compare anything else, and those of loops
-    without products, which wait for memory.
+    Conditions are comparisons of sums of places, cast or not, and conjunctions of them: in a tile, they hold everywhere
+    where the smallest difference of the two sides says so. Left alone are maps that compare anything else, and those of
+    loops without products, which wait for memory.
     """
 
     name: ClassVar[str] = "guard-masks"
@@ -151,12 +152,23 @@ def _at_least_zero(map: tile.MapOp, condition: SSAValue, negated: bool) -> list[
     return None if lhs is None or rhs is None else [*lhs, *rhs]
 
 
+def _uncast(tile_: SSAValue) -> SSAValue:
+    """The tile of which one is made by nothing but a cast of its elements, to so many bits as places need."""
+    op = tile_.owner
+    if not isinstance(op, tile.MapOp) or len(op.inputs) != 1:
+        return tile_
+    inner = list(op.body.block.ops)
+    is_cast = len(inner) == 2 and isinstance(inner[0], arith.IndexCastOp)
+    is_wide = isinstance(width := element_type_of(tile_.type), IntegerType) and width.width.data >= BITS
+    return op.inputs[0] if is_cast and is_wide else tile_
+
+
 def _places(map: tile.MapOp, value: SSAValue) -> _Sum | None:
     """An integer of a map's body that is computed from places."""
     if (number := constant_of(value)) is not None:
         return _Sum({}, number)
     if isinstance(value, BlockArgument) and value.owner is map.body.block:
-        source = map.inputs[value.index]
+        source = _uncast(map.inputs[value.index])
         return _Sum({source: 1}) if isinstance(source.owner, tile.IotaOp) else None
     op = value.owner
     if not isinstance(op, Operation) or op.parent is not map.body.block:

@@ -63,6 +63,74 @@ tile.program @causal(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %
 
 // -----
 
+// Places may be cast before, for the loop or for a step: those of kernels written in Python are.
+// CHECK-LABEL: @counted
+// CHECK:         [[S:%s]] = tile.dot
+// CHECK:         %masked = scf.if {{%[a-z0-9_]+}} -> (tensor<64x32xf32, {{#frag[0-9]*}}>) {
+// CHECK-NEXT:      scf.yield [[S]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      tile.map %numbers, %counts, [[S]]
+
+#frag = #tile.fragment<((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))>
+#frag1 = #tile.fragment<((4,8,2,2),(2,2)):((0,1,16,0),(8,32))>
+#frag2 = #tile.fragment<((8,16),(8,4)):((512,1),(64,16))>
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+#shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
+#frag3 = #tile.fragment<((4,32),(8,2)):((512,1),(64,32))>
+#frag4 = #tile.fragment<((4,8,2,2),(2,2)):((2,0,0,8),(1,16))>
+tile.program @counted(%x: !tile.view<256x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
+  tile.for_tiles (%i) extents [256] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = arith.constant 256 : index
+    %zero = arith.constant 0.000000e+00 : f32
+    %none = arith.constant 0xff800000 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<64x32xf32, #frag>
+    %m0 = tile.splat %none : f32 -> tensor<64x1xf32, #frag1>
+    %xt = tile.load %x[%i, %c0] : !tile.view<256x64xbf16> -> tensor<64x64xbf16, #frag2>
+    %xt_1 = tile.alloc : !tile.buffer<64x64xbf16, #shared>
+    tile.write %xt, %xt_1 : tensor<64x64xbf16, #frag2>, !tile.buffer<64x64xbf16, #shared>
+    %rows = tile.iota %i {axis = 0 : i64} : tensor<64x1xindex, #frag1>
+    %counts = tile.map %rows : tensor<64x1xindex, #frag1> -> tensor<64x1xi32, #frag1> {
+    ^bb0(%count: index):
+      %cast_1 = arith.index_cast %count : index to i32
+      tile.yield %cast_1 : i32
+    }
+    %wt = tile.alloc : !tile.buffer<64x32xbf16, #shared1>
+    %max = scf.for %j = %c0 to %n step %c32 iter_args(%m = %m0) -> (tensor<64x1xf32, #frag1>) {
+      %wt_1 = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #frag3>
+      tile.write %wt_1, %wt : tensor<64x32xbf16, #frag3>, !tile.buffer<64x32xbf16, #shared1>
+      %s = tile.dot %xt_1, %wt, %s0 {instruction = "mma", atom = "m16n8k16"} : !tile.buffer<64x64xbf16, #shared>, !tile.buffer<64x32xbf16, #shared1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x32xindex, #frag4>
+      %numbers = tile.map %columns : tensor<1x32xindex, #frag4> -> tensor<1x32xi32, #frag4> {
+      ^bb0(%number: index):
+        %cast = arith.index_cast %number : index to i32
+        tile.yield %cast : i32
+      }
+      %masked = tile.map %numbers, %counts, %s : tensor<1x32xi32, #frag4>, tensor<64x1xi32, #frag1>, tensor<64x32xf32, #frag> -> tensor<64x32xf32, #frag> {
+      ^bb0(%column: i32, %row: i32, %v: f32):
+        %allowed = arith.cmpi sle, %column, %row : i32
+        %r = arith.select %allowed, %v, %none : f32
+        tile.yield %r : f32
+      }
+      %m1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<64x32xf32, #frag> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.maximumf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %m2 = tile.map %m, %m1 : tensor<64x1xf32, #frag1>, tensor<64x1xf32, #frag1> -> tensor<64x1xf32, #frag1> {
+      ^bb0(%a_1: f32, %b_1: f32):
+        %c_1 = arith.maximumf %a_1, %b_1 : f32
+        tile.yield %c_1 : f32
+      }
+      scf.yield %m2 : tensor<64x1xf32, #frag1>
+    }
+    tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<256x1xf32>
+  }
+}
+
+// -----
+
 // A window has two conditions. Places may be integers of 32 bits, and what is chosen computed: that stays.
 // CHECK-LABEL: @window
 // CHECK:         arith.constant -31 : index

@@ -112,3 +112,28 @@ tile.program @part(%x: !tile.view<4x12xf32>, %y: !tile.view<4x12xf32>) {results 
     tile.store %1, %y[%m, %c0] : tensor<4x6xf32>, !tile.view<4x12xf32>
   }
 }
+
+// A product that is added to nothing starts from 0, which stands before the loops.
+// CHECK-LABEL: @alone
+// CHECK:         %[[START:.*]] = tile.splat {{.*}} : f32 -> tensor<64x64xf32>
+// CHECK:         scf.for
+// CHECK-NOT:       tile.splat
+// CHECK:           tile.dot {{.*}}, {{.*}}, %[[START]]
+// CHECK:           scf.yield
+tile.program @alone(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<64xf32>) {results = 1 : i64} {
+  tile.for_tiles (%m) extents [64] steps [64] {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    %zero = nd.constant 0.0 : tensor<64xf32>
+    %sum = scf.for %n = %c0 to %c256 step %c64 iter_args(%acc = %zero) -> (tensor<64xf32>) {
+      %a = tile.load %x[%m, %c0] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+      %b = tile.load %w[%c0, %n] : !tile.view<64x256xbf16> -> tensor<64x64xbf16>
+      %p = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+      %most = nd.max %p {axes = [1]} : tensor<64x64xf32> -> tensor<64xf32>
+      %next = nd.maximum %acc, %most : tensor<64xf32>
+      scf.yield %next : tensor<64xf32>
+    }
+    tile.store %sum, %y[%m] : tensor<64xf32>, !tile.view<64xf32>
+  }
+}
