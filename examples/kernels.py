@@ -269,9 +269,10 @@ def long_sums(x: ir.Tensor, parts: int):
     return sums.sum(axis=1)
 
 
-@ir.kernel
+@ir.kernel(config={"tile": {"m": 64, "n": 256}, "warps": 4})
 def jagged_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int):
-    """Of the rows of each sequence, which lie one behind the other: a loop ends where data says."""
+    """Of the rows of each sequence, which lie one behind the other: a loop ends where data says. The longest one takes
+    longest, so a step has many rows."""
     N, B = x.shape[1], lengths.shape[0]
     out = ir.empty((B, N), "f32")
     for b, n in ir.tiles(range(B), N):

@@ -255,6 +255,24 @@ def test_products_of_whole_steps_have_stages_and_blocks() -> None:
     assert few.stages > many.stages > 1
 
 
+@ir.kernel
+def row_sums(x: ir.Tensor) -> ir.Tensor:
+    M, N = x.shape
+    out = ir.empty(M)
+    for m in ir.tiles(M):
+        acc = ir.zeros((m,))
+        for n in ir.tiles(N):
+            acc += x[m, n].sum(axis=1)
+        out[m] = acc
+    return out
+
+
+def test_blocks_whose_threads_meet_in_each_step_are_small() -> None:
+    config = config_of(row_sums, np.zeros((512, 65536), np.float32))
+    assert (config.tile["m"], config.tile["n"], config.warps) == (1, 4096, 4)
+    assert config_of(scaled, np.zeros((512, 65536), np.float32)).warps == 16
+
+
 def config_of(kernel: Any, *arrays: Array) -> Any:
     return program_of(kernel.module(*arrays)).config
 

@@ -29,6 +29,10 @@ ELEMENTS = 4096
 ELEMENTS_PER_THREAD = 8
 """That a thread has at least of such a tile, two vectors of 16 bits or one of 32."""
 
+ELEMENTS_PER_STEP = 32
+"""That a thread has of a step along rows which reduces them: all threads of a block meet behind it, few of them sooner,
+and more blocks load meanwhile. irc's own reductions have as many on their way, by unrolled loops of 4 warps."""
+
 MAX_WARPS = 16
 """Of a block where nothing is multiplied."""
 
@@ -326,7 +330,8 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
             room = max(1, room // sizes[dim.name])
     _spread(facts, sizes, others, 1, machine)
     held = max((elements_of(access, sizes) for access in facts.accesses), default=1)
-    warps = held // (machine.warp_size * ELEMENTS_PER_THREAD)
+    meets = any(dim in facts.reduced and dim in ends for dim in facts.inner)
+    warps = held // (machine.warp_size * (ELEMENTS_PER_STEP if meets else ELEMENTS_PER_THREAD))
     most_warps = MAX_WARPS if held <= MAX_WARPS * machine.warp_size * MAX_ELEMENTS_PER_THREAD else 2 * MAX_WARPS
     config = ConfigAttr.of(warps=1 << (max(1, min(most_warps, warps)).bit_length() - 1), schedule="grid")
     return Choice(sizes, config)
