@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from irc.driver.compiler import compile
     from irc.driver.reports import Reports
     from irc.runtime.executable import Executable
+    from irc.runtime.memory_pool import memory_pool
     from irc.runtime.native import include_dir
     from irc.runtime.saved import load
     from irc.support.diagnostics import IrcError
@@ -25,6 +26,7 @@ _LAZY = {
     "compile": "irc.driver.compiler",
     "load": "irc.runtime.saved",
     "include_dir": "irc.runtime.native",
+    "memory_pool": "irc.runtime.memory_pool",
     "Reports": "irc.driver.reports",
     "Executable": "irc.runtime.executable",
     "IrcError": "irc.support.diagnostics",
@@ -40,7 +42,7 @@ if exists(f"{__path__[0]}/client.py"):  # noqa: PTH110, pathlib takes longer tha
         stacklevel=2,
     )
 
-__all__ = ["Executable", "IrcError", "Reports", "__version__", "compile", "include_dir", "load"]
+__all__ = ["Executable", "IrcError", "Reports", "__version__", "compile", "include_dir", "load", "memory_pool"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from irc.runtime.calls import KernelCall, MapEncoder, check, copy_updater, library
 from irc.runtime.dlpack import LEGACY_STREAM
-from irc.runtime.driver import DriverError, out_of_memory, present_arch
+from irc.runtime.driver import DriverError, out_of_memory, pool_is_full, present_arch
 from irc.runtime.plan import Launch, TensorMap
 from irc.support.cuda_wheels import cuda_module
 
@@ -127,8 +127,16 @@ def _call(function: str, *arguments: Any) -> Any:
     raise DriverError(f"{function}: {(name or b'?').decode()}: {(text or b'?').decode()}")
 
 
+def _pool_attribute(name: str) -> Any:
+    """An attribute of memory pools."""
+    return getattr(driver.CUmemPool_attribute, f"CU_MEMPOOL_ATTR_{name}")
+
+
 class Device:
     """A device, its primary context, its memory pool and its spare streams."""
+
+    pool_maximum: int | None = None
+    """Bytes that the pool may have; None where only the device limits it."""
 
     def __init__(self, ordinal: int):
         self.ordinal = ordinal
@@ -182,7 +190,8 @@ class Device:
 
     @cached_property
     def _pool(self) -> Any:
-        pool = _checked(core.DeviceMemoryResource, self.ordinal, core.DeviceMemoryResourceOptions())
+        options = core.DeviceMemoryResourceOptions(max_size=self.pool_maximum or 0)
+        pool = _checked(core.DeviceMemoryResource, self.ordinal, options)
         threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         _call("cuMemPoolSetAttribute", pool.handle, threshold, driver.cuuint64_t(self.total_memory // KEPT_SHARE))
         return pool
@@ -190,6 +199,25 @@ class Device:
     @cached_property
     def _pool_handle(self) -> int:
         return int(self._pool.handle)
+
+    def limit_pool(self, maximum: int | None) -> None:
+        """Takes a new pool of so many bytes at most. The driver keeps the one before until all its memory is freed."""
+        self.pool_maximum = maximum
+        for name in ("_pool", "_pool_handle"):
+            self.__dict__.pop(name, None)
+
+    def pool_bytes(self, attribute: str) -> int:
+        """What the pool holds, by the name of an attribute after CU_MEMPOOL_ATTR_."""
+        self.use()
+        return int(_call("cuMemPoolGetAttribute", self._pool.handle, _pool_attribute(attribute)))
+
+    def set_pool_bytes(self, attribute: str, size: int) -> None:
+        """Sets it: the threshold of memory that is kept; 0 for a high water mark, which begins anew."""
+        _call("cuMemPoolSetAttribute", self._pool.handle, _pool_attribute(attribute), driver.cuuint64_t(size))
+
+    def trim_pool(self, kept: int) -> None:
+        """Gives memory of the pool that nobody uses back to the driver, but for so many bytes."""
+        _call("cuMemPoolTrimTo", self._pool.handle, kept)
 
     def allocate(self, size: int, stream: Stream) -> Memory:
         """`size` bytes, usable on the stream from here on. IrcError where the device has not as much."""
@@ -199,9 +227,11 @@ class Device:
             return found
         # What earlier calls freed may lie in pieces: give it back and ask again.
         self.synchronize(stream)
-        _call("cuMemPoolTrimTo", self._pool.handle, 0)
+        self.trim_pool(0)
         if (found := self._allocated(size, stream)) is not None:
             return found
+        if self.pool_maximum is not None:
+            raise pool_is_full(size, self.pool_maximum - self.pool_bytes("USED_MEM_CURRENT"), self.pool_maximum)
         raise out_of_memory(size, self.free_memory(), self.total_memory)
 
     def _allocated(self, size: int, stream: Stream) -> Memory | None:

@@ -88,5 +88,13 @@ def out_of_memory(needed: int, free: int, total: int) -> IrcError:
     )
 
 
+def pool_is_full(needed: int, free: int, maximum: int) -> IrcError:
+    """The diagnostic of memory that a pool may not have."""
+    return IrcError(
+        f"not enough memory in the pool: {_gib(needed)} are needed, {_gib(free)} of at most {_gib(maximum)} are free",
+        hint="give irc.memory_pool a larger maximum before anything runs, or none",
+    )
+
+
 def _gib(size: int) -> str:
     return f"{size / 2**30:.2f} GiB"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -372,6 +374,39 @@ def test_arrays_beyond_the_devices_memory_are_one_clear_error() -> None:
     exe = irc.compile("func f(x: f32[]) -> f32[400000, 400000] {\n return broadcast(x, [400000, 400000])\n}", "cuda")
     with pytest.raises(IrcError, match="not enough device memory: .* GiB are needed"):
         exe(np.ones((), np.float32))
+
+
+def test_the_pool_is_sized_and_queried() -> None:
+    """In a process of its own: a maximum is set before anything runs."""
+    found = subprocess.run([sys.executable, "-c", SIZED_POOL], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "not enough memory in the pool: 0.25 GiB are needed" in found.stdout
+
+
+SIZED_POOL = """
+import irc
+from irc.runtime.driver import device
+MIB = 1 << 20
+pool = irc.memory_pool(64 * MIB, 128 * MIB)
+assert (pool.used, pool.maximum) == (0, 128 * MIB) and pool.reserved >= 64 * MIB, pool
+on = device()
+stream = on.take_stream()
+memory = on.allocate(32 * MIB, stream)
+assert pool.used >= 32 * MIB and pool.reserved <= 128 * MIB, pool
+try:
+    on.allocate(256 * MIB, stream)
+except irc.IrcError as error:
+    print(error)
+try:
+    irc.memory_pool(maximum=256 * MIB)
+except irc.IrcError as error:
+    assert "in use, and its maximum is fixed" in str(error), error
+memory.free(stream)
+on.synchronize(stream)
+assert pool.used == 0 and pool.reserved >= 64 * MIB and pool.most_used >= 64 * MIB, pool
+pool.trim()
+assert pool.reserved == 0, pool
+"""
 
 
 def test_frontend_tensors_on_the_gpu(tmp_path: Path) -> None:
