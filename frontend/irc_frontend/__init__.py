@@ -34,6 +34,7 @@ from irc_frontend import (
     logic_functions,
     making_functions,
     packed_functions,
+    product_operation,
     pytrees,
     reduction_functions,
     transforms,
@@ -56,6 +57,7 @@ from irc_frontend.logic_functions import *  # noqa: F403
 from irc_frontend.making_functions import *  # noqa: F403
 from irc_frontend.mesh import Mesh, Sharded, mesh, shard
 from irc_frontend.packed_functions import *  # noqa: F403
+from irc_frontend.product_operation import *  # noqa: F403
 from irc_frontend.pytrees import *  # noqa: F403
 from irc_frontend.reduction_functions import *  # noqa: F403
 from irc_frontend.tensor import Tensor
@@ -87,6 +89,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *logic_functions.__all__,
     *making_functions.__all__,
     *packed_functions.__all__,
+    *product_operation.__all__,
     *pytrees.__all__,
     *reduction_functions.__all__,
     *transforms.__all__,

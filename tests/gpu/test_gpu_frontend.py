@@ -94,3 +94,33 @@ def test_unknown_devices() -> None:
     for name in ("gpu", "cuda:x", "cpu:1"):
         with pytest.raises(IrcError, match="unknown device"):
             ir.Tensor(X).to(name)
+
+
+def test_products_are_enqueued_and_waited_for() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, shape).astype(DTYPES["bf16"]) for shape in ((512, 256), (256, 384)))
+    config = {"tile": {"m": 128, "n": 128, "k": 64}, "stages": 3}
+    operation = ir.MatmulOperation("bf16", ir.Operand("bf16", "column"), "f32", epilogue=ir.relu, config=config)
+    wanted = np.maximum(2 * (a.astype(np.float64) @ b.astype(np.float64)) + 0.5, 0)
+    c = np.ones((512, 384), np.float32)
+    runs = [operation.run(a, np.asfortranarray(b), c, alpha=alpha, beta=0.5) for alpha in (2.0, 2.0, 0.0)]
+    found = [run.sync() for run in runs]
+    np.testing.assert_array_equal(found[1], wanted)
+    np.testing.assert_array_equal(found[2], np.full((512, 384), 0.5))
+    assert all(run.is_done for run in runs)
+    there = operation.run(ir.Tensor(a).to("cuda"), np.asfortranarray(b), c, alpha=2.0, beta=0.5).sync()
+    assert there.value().__dlpack_device__() == (2, 0)
+    np.testing.assert_array_equal(there.numpy(), wanted)
+
+
+def test_products_on_a_stream_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = (torch.randint(-3, 4, shape, device="cuda").bfloat16() for shape in ((512, 256), (384, 256)))
+    operation = ir.MatmulOperation("bf16", ir.Operand("bf16", "column"), ir.Operand("f32", "column"))
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    found = operation.run(a, b.t(), stream=stream).sync()
+    torch.testing.assert_close(found, a.float() @ b.t().float(), rtol=0, atol=0)
+    out = torch.empty(384, 512, device="cuda").t()
+    assert operation.run(a, b.t(), out=out).sync() is out
+    torch.testing.assert_close(out, found, rtol=0, atol=0)

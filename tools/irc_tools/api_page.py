@@ -31,6 +31,7 @@ ROOMS: dict[str, tuple[ModuleType, str]] = {
     "Parts at computed places": (ir.indexing_functions, "ir"),
     "Rearranging": (ir.arrangement_functions, "ir"),
     "Products and convolutions": (ir.linear_functions, "ir"),
+    "An operation object for products": (ir.product_operation, "ir"),
     "Linear algebra": (ir.linalg, "ir.linalg"),
     "Windows": (ir.window_functions, "ir"),
     "Attention": (ir.attention_functions, "ir"),
