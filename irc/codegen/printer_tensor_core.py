@@ -36,6 +36,7 @@ def mma(p: KernelPrinter, op: cuda.MmaOp) -> None:
     element = str(op.lhs.type.element)
     names = OPERANDS.get(element, (element,))
     lhs, rhs = (names[-1 if flag.value.data else 0] for flag in (op.unsigned_lhs, op.unsigned_rhs))
-    name = "mma_tf32" if element == "f32" else mma_name(ATOMS[op.instruction.data], element, lhs, rhs)
+    is_rounded = element == "f32" and not op.truncated.value.data
+    name = "mma_tf32" if is_rounded else mma_name(ATOMS[op.instruction.data], element, lhs, rhs)
     slices = ((op.accumulator, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.call(name, *(slice_of(p, *each) for each in slices))

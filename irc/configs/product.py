@@ -22,7 +22,7 @@ from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
 from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
-from irc.configs.product_instructions import accumulators, best_instruction, wgmma_operands
+from irc.configs.product_instructions import accumulators, best_instruction, mma_operands, wgmma_operands
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
@@ -156,7 +156,8 @@ def _sharing(product: Product, tile: tuple[int, int], schedule: str) -> tuple[in
 
 def held_products(product: Product, config: ConfigAttr) -> int:
     """Accumulators for each element of a tile: of all products, and of what an instruction leaves to several."""
-    operands = wgmma_operands(product) if config.instruction == "wgmma" else None
+    known = {"wgmma": wgmma_operands, "mma": mma_operands}.get(config.instruction or "")
+    operands = None if known is None else known(product)
     return product.count * (1 if operands is None else accumulators(product, operands))
 
 

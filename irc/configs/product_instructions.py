@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from irc.analysis.product_problem import Product
 from irc.configs.columns import can_have_columns
 from irc.dialects.kernel import TileSizes
@@ -17,7 +19,8 @@ MIN_STREAMED = 256 * KIB
 
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
     """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
-    possible. f32 without wgmma stays with `fma`."""
+    possible. f32 without wgmma stays with `fma`, unless it is rounded to tf32: three products are `mma` where that is
+    asked for."""
     whole = [*(["direct"] if not product.is_grouped else []), *(["columns"] if can_have_columns(product) else [])]
     possible = ["fma", *whole]
     if can_use_mma(product, machine):
@@ -29,7 +32,8 @@ def best_instruction(product: Product, machine: Target, preferred: str | None = 
     streamed = product.k * (product.m * product.lhs.size + product.n * product.rhs.size)
     if "wgmma" in possible and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED):
         return "wgmma"
-    return "mma" if "mma" in possible else "fma"
+    is_split = product.lhs.name == "f32" and product.precision != "tf32"
+    return "mma" if "mma" in possible and not is_split else "fma"
 
 
 WGMMA_OPERANDS, MMA_OPERANDS = (MATRIX_INSTRUCTIONS[name].operands for name in ("wgmma", "mma"))
@@ -44,9 +48,7 @@ def are_multiplied(product: Product) -> bool:
 
 def can_use_mma(product: Product, machine: Target) -> bool:
     """Whether warp-wide products can compute this: operands of one type, accumulated as the instruction does."""
-    operands = MMA_OPERANDS.get(product.lhs.name)
-    same = operands is not None and are_multiplied(product) and product.result.name == operands.accumulator
-    return same and bool(mma_shapes(product, machine))
+    return mma_operands(product) is not None and bool(mma_shapes(product, machine))
 
 
 def mma_shapes(product: Product, machine: Target) -> tuple[tuple[int, int, int], ...]:
@@ -63,15 +65,24 @@ def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int
 
 def wgmma_operands(product: Product) -> OperandType | None:
     """How wgmma multiplies these operands; None where it does not."""
+    return _operands(product, WGMMA_OPERANDS)
+
+
+def mma_operands(product: Product) -> OperandType | None:
+    """How warps multiply these operands; None where they do not."""
+    return _operands(product, MMA_OPERANDS)
+
+
+def _operands(product: Product, known: Mapping[str, OperandType]) -> OperandType | None:
     if not are_multiplied(product):
         return None
     name = "tf32" if product.lhs.name == "f32" and product.precision == "tf32" else product.lhs.name
-    found = WGMMA_OPERANDS.get(name)
+    found = known.get(name)
     return found if found is not None and found.accumulator == product.result.name else None
 
 
 def accumulators(product: Product, operands: OperandType) -> int:
-    """Accumulators of a tile by wgmma: a step that is summed from zero has one beside that of all steps."""
+    """Accumulators of a tile by a tensor core: a step that is summed from zero has one beside that of all steps."""
     return max(operands.sums, 2 if product.block else 1)
 
 

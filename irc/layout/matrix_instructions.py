@@ -101,6 +101,8 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                     "f8e5m2": OperandType("f16", "f32"),
                     "i8": OperandType("i8", "i32"),
                     "u8": OperandType("u8", "i32"),
+                    "f32": OperandType("tf32", "f32", sums=2),  # its parts are made in registers (lower-to-cuda)
+                    "tf32": OperandType("tf32", "f32"),
                     "f64": OperandType("f64", "f64"),
                 },
             ),

@@ -42,9 +42,8 @@ MATRIX_BYTES = 2
 def choose_atom(dots: Sequence[tile.DotOp], machine: Target) -> Atom:
     """The fastest mma that the machine has, of those of which dots on one accumulator are multiples; else the last."""
     element = element_of(element_type_of(dots[0].lhs.type)).name
-    taken = [each for each in MMA_OPERANDS if each != "f32"]  # of which none is accurate to f32
-    if element not in taken:
-        found = f"mma takes operands of {', '.join(taken)}, found {element}"
+    if element not in MMA_OPERANDS:
+        found = f"mma takes operands of {', '.join(MMA_OPERANDS)}, found {element}"
         raise IrcError(found, dots[0].location, 'instruction = "fma"')
     atoms = atoms_of(element)
     fitting = [atom for atom in atoms if _has(machine, element, atom) and all(_divides(atom, dot) for dot in dots)]
@@ -52,7 +51,7 @@ def choose_atom(dots: Sequence[tile.DotOp], machine: Target) -> Atom:
 
 
 def _has(machine: Target, element: str, atom: Atom) -> bool:
-    return (atom.m, atom.n, atom.k) in machine.mma.get(element, ())
+    return (atom.m, atom.n, atom.k) in machine.mma.get("tf32" if element == "f32" else element, ())
 
 
 def _divides(atom: Atom, dot: tile.DotOp) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd, prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
+from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, IntegerType, Signedness, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.analysis.pending_dots import COMPLETE, is_awaited, issued_since, leaves_in_flight
@@ -19,6 +19,7 @@ from irc.layout_assignment.operand_layouts import mma_atom
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import element_offset, in_channel, shared_address
+from irc.lowering.tf32 import tf32_products
 from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, element_bytes, tile_element
 from irc.support.diagnostics import IrcError
 
@@ -210,24 +211,28 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
     warps = warp_grid(acc.fragment)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
     size_a, size_b, size_c = atom.held
+    is_split = isinstance(lhs.element, Float32Type) and op.precision is None
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
         a = _matrix_operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
         b = _matrix_operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
+        pairs = tf32_products(code, a, b) if is_split else [(a, b)]
         with e.loop(0, repeats_m, unroll=True, hint="m") as i, e.loop(0, repeats_n, unroll=True, hint="n") as j:
             at = e.add(acc.base, e.mul(e.add(j, e.mul(i, repeats_n)), size_c))
-            e.insert(
-                cuda.MmaOp(
-                    acc.array,
-                    e.index(at),
-                    a.array,
-                    e.index(e.mul(i, size_a)),
-                    b.array,
-                    e.index(e.mul(j, size_b)),
-                    instruction=atom.name,
-                    unsigned_lhs=op.unsigned is not None,
-                    unsigned_rhs=op.unsigned is not None,
+            for left, right in pairs:
+                e.insert(
+                    cuda.MmaOp(
+                        acc.array,
+                        e.index(at),
+                        left.array,
+                        e.index(e.mul(i, size_a)),
+                        right.array,
+                        e.index(e.mul(j, size_b)),
+                        instruction=atom.name,
+                        unsigned_lhs=op.unsigned is not None,
+                        unsigned_rhs=op.unsigned is not None,
+                        truncated=is_split,
+                    )
                 )
-            )
 
 
 def _matrix_operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:

@@ -147,7 +147,7 @@ CONFIGURED = """func.func @f(%x: tensor<64x64x{element}>) -> tensor<64x64x{resul
         ("sm_80", "wgmma", "bf16", "f32", "wgmma is an instruction of sm_90a, found sm_80"),
         ("sm_100a", "wgmma", "bf16", "f32", "wgmma is an instruction of sm_90a, found sm_100a"),
         ("sm_90a", "wgmma", "f64", "f64", "wgmma multiplies bf16, f16, f32, tf32, f8e4m3, f8e5m2, i8, u8"),
-        ("sm_80", "mma", "f32", "f32", "mma on sm_80 does not multiply f32 and f32"),
+        ("sm_80", "mma", "i64", "i64", "mma on sm_80 does not multiply i64 and i64"),
         ("sm_90a", "mma", "i32", "i32", "mma on sm_90a does not multiply i32 and i32"),
     ],
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from drawing import long
 from numerics.lowered import Lowered, lowered
@@ -245,6 +246,39 @@ def test_products_of_warps(element: str, result: str, majors: str) -> None:
     program = lowered(product_text(element, 65, 130, 97, majors, result), arch="sm_80", instruction="mma")
     assert program.ops("cuda.mma")
     program.check()
+
+
+@long(4)
+@both_times
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 96), (65, 50, 41)], ids=["whole", "ragged"])
+def test_f32_as_three_products_of_warps(m: int, n: int, k: int, majors: str, lazy: bool) -> None:
+    text = product_text("f32", m, n, k, majors)
+    program = lowered(text, (32, 32, 32), arch="sm_80", instruction="mma", stages=3)
+    program.check(lazy=lazy)
+    (counts,) = program.counts()
+    tiles, steps = -(-m // 32) * -(-n // 32), -(-k // 32)
+    assert counts.executions("cuda.mma") == 3 * tiles * steps * (32 // 16) * (32 // 8) * (32 // 8)
+    rounded = lowered(
+        text.replace(" @ ", ", ").replace("return ", "return matmul(").replace("\n}", ', precision="tf32")\n}'),
+        (32, 32, 32),
+        arch="sm_80",
+        stages=3,
+    )
+    rounded.check(lazy=lazy)
+    (counts,) = rounded.counts()
+    assert counts.executions("cuda.mma") == tiles * steps * (32 // 16) * (32 // 8) * (32 // 8)
+
+
+def test_three_products_of_warps_multiply_what_is_not_finite_as_f32_does() -> None:
+    x = np.ones((32, 32), np.float32)
+    x[0, 0], x[1, 0], x[2, 0] = np.inf, np.nan, 3.4e38
+    text = product_text("f32", 32, 32, 32)
+    program = lowered(
+        text, (32, 32, 32), arch="sm_80", instruction="mma", given={0: x, 1: np.eye(32, dtype=np.float32)}
+    )
+    program.check()
+    assert program.ops("cuda.mma")
 
 
 @long(4)

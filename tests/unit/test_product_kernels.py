@@ -96,6 +96,18 @@ def test_f64_has_two_blocks_on_an_sm(arch: str, opcode: str, majors: str) -> Non
     assert 2 * described["registers"] * described["block"][0] <= target(arch).registers
 
 
+@long(2)
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100a"])
+def test_f32_that_is_rounded_is_one_product_of_warps(arch: str, majors: str) -> None:
+    artifact = product("f32", majors, 512, "tf32", arch)
+    (described,) = artifact.manifest["kernels"]
+    assert (described["config"]["instruction"], described["spills"]) == ("mma", 0)
+    counts = opcodes(artifact.kernels[0].cubin)
+    assert {name for name in counts if name.startswith("HMMA")} == {"HMMA.1688.F32.TF32"}
+    assert not uses(counts, "FFMA")
+
+
 @long(3)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
 @pytest.mark.parametrize(

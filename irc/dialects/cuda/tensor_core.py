@@ -223,8 +223,8 @@ class RegistersFenceOp(EffectOp):
 class MmaOp(EffectOp):
     """acc += a b by one warp, mma.sync (PTX ISA, 9.7.14.5), on slices of register arrays of the operands' own types.
 
-    m16n8k16 on bf16, f16; m16n8k8 on f32 read as tf32; m16n8k32 on i8 (`unsigned_lhs`, `unsigned_rhs` for u8); m8n8k4
-    on f64, and from sm_90 on m16n8k8.
+    m16n8k16 on bf16, f16; m16n8k8 on f32 rounded to tf32, or `truncated` to it; m16n8k32 on i8 (`unsigned_lhs`,
+    `unsigned_rhs` for u8); m8n8k4 on f64, and from sm_90 on m16n8k8.
     """
 
     name = "cuda.mma"
@@ -237,6 +237,7 @@ class MmaOp(EffectOp):
     instruction = prop_def(StringAttr)
     unsigned_lhs = prop_def(BoolAttr, default_value=FALSE)
     unsigned_rhs = prop_def(BoolAttr, default_value=FALSE)
+    truncated = prop_def(BoolAttr, default_value=FALSE)
     assembly_format = (
         "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `[` $rhs_index `]` attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"
@@ -254,6 +255,7 @@ class MmaOp(EffectOp):
         instruction: str,
         unsigned_lhs: bool = False,
         unsigned_rhs: bool = False,
+        truncated: bool = False,
     ) -> None:
         super().__init__(
             operands=[accumulator, index, lhs, lhs_index, rhs, rhs_index],
@@ -261,6 +263,7 @@ class MmaOp(EffectOp):
                 "instruction": StringAttr(instruction),
                 "unsigned_lhs": flag(unsigned_lhs),
                 "unsigned_rhs": flag(unsigned_rhs),
+                "truncated": flag(truncated),
             },
         )
 

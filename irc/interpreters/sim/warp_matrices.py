@@ -11,7 +11,14 @@ from xdsl.ir import Operation
 from irc.dialects import cuda
 from irc.interpreters.sim.access import read_shared, write_shared
 from irc.interpreters.sim.clocks import WARP
-from irc.interpreters.sim.matrix_fragments import coordinates, matrix_elements, mma_fragments, multiply_add, round_tf32
+from irc.interpreters.sim.matrix_fragments import (
+    coordinates,
+    matrix_elements,
+    mma_fragments,
+    multiply_add,
+    round_tf32,
+    truncate_tf32,
+)
 from irc.interpreters.sim.memory import Array, RegisterArray
 from irc.interpreters.sim.register_use import register_index
 from irc.interpreters.sim.registry import simulates
@@ -71,7 +78,10 @@ def mma(
         gather_tiles(fragment, warp_registers(array, start, fragment.value_count, warps))
         for fragment, (array, _), start in zip(fragments, slices, starts, strict=True)
     )
-    a, b = _as_read(a, bool(op.unsigned_lhs.value.data)), _as_read(b, bool(op.unsigned_rhs.value.data))
+    if op.truncated.value.data:
+        a, b = truncate_tf32(a), truncate_tf32(b)
+    else:
+        a, b = _as_read(a, bool(op.unsigned_lhs.value.data)), _as_read(b, bool(op.unsigned_rhs.value.data))
     set_warp_registers(accumulator, starts[2], warps, scatter_tiles(fragments[2], multiply_add(a, b, c)))
 
 

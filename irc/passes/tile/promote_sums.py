@@ -24,13 +24,15 @@ SINGLE_PASS = ("tf32", "bf16")
 
 @dataclass(frozen=True)
 class PromoteSumsPass(ProgramPass):
-    """A wgmma dot of f32 or f8 that accumulates over a loop -> a dot from zero, and a map that adds its result.
+    """A dot of f32 or f8 by wgmma, or of f32 by mma, that accumulates over a loop -> a dot from zero, and a map that
+    adds its result.
 
-    wgmma truncates what it adds: on f32 to about 25 bits, on f8 to about 14. The error of a long sum grows with its
-    length, always towards 0. A sum of one tile's depth (128 bytes of K) is short, and the additions of the map round to
-    nearest: the result is as accurate as one of scalar multiply-adds (Ootomo and Yokota, "Recovering single precision
-    accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022). It costs a second
-    accumulator. Products of 16-bit operands, of integers, and those that ask for `tf32` or `bf16` are left alone.
+    Tensor cores truncate what they add: on f32 to about 25 bits, on f8 to about 14. The error of a long sum grows with
+    its length, always towards 0. A sum of one tile's depth (128 bytes of K) is short, and the additions of the map
+    round to nearest: the result is as accurate as one of scalar multiply-adds (Ootomo and Yokota, "Recovering single
+    precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022). It costs a
+    second accumulator. Products of 16-bit operands, of integers, and those that ask for `tf32` or `bf16` are left
+    alone.
     """
 
     name: ClassVar[str] = "promote-sums"

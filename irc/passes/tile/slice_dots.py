@@ -64,8 +64,14 @@ def _slice(dot: tile.DotOp) -> None:
         lhs = part.of(dot.lhs)
         at = Inserter.before(dot)
         rhs = at.value(tile.SubviewOp(dot.rhs, (part.start, 0), tile.BufferType.of((step, columns), element)))
-        acc = at.value(tile.DotOp(lhs, rhs, acc))
+        acc = at.value(_part_of(dot, lhs, rhs, acc))
     Rewriter.replace_op(dot, [], [acc])
+
+
+def _part_of(dot: tile.DotOp, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
+    """A dot on parts of a dot's operands, which multiplies as it does."""
+    precision = None if dot.precision is None else dot.precision.data
+    return tile.DotOp(lhs, rhs, acc, precision=precision, unsigned=dot.unsigned is not None)
 
 
 def _halve(dot: tile.DotOp) -> None:
@@ -80,7 +86,7 @@ def _halve(dot: tile.DotOp) -> None:
     for start, part in ((0, half), (half, depth - half)):
         a = at.value(tile.SubviewOp(dot.lhs, (0, start), tile.BufferType.of((rows, part), lhs)))
         b = at.value(tile.SubviewOp(dot.rhs, (start, 0), tile.BufferType.of((part, columns), rhs)))
-        acc = at.value(tile.DotOp(a, b, acc))
+        acc = at.value(_part_of(dot, a, b, acc))
     Rewriter.replace_op(dot, [], [acc])
 
 

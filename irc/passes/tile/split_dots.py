@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, TensorType, f32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,23 +16,9 @@ from irc.analysis.matrix_instructions import instruction_of
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
+from irc.expansion.tf32 import high, rounded
 from irc.tiling.map_body import finish
 from irc.tiling.scalar_body import Body
-
-KEPT = 0xFFFFE000 - (1 << 32)
-"""Bits of an f32 that tf32 has: sign, exponent and 10 bits of the significand."""
-
-HALF = 0x1000
-"""Half of tf32's last place, in bits of an f32."""
-
-LARGEST = float.fromhex("0x1.ffdffep127")
-"""The largest magnitude that does not round to infinity."""
-
-FINITE = float.fromhex("0x1.fffffep127")
-"""The largest finite magnitude."""
-
-SMALL = 0xBFFFE000 - (1 << 32)
-"""`KEPT` without the first bit of the exponent: infinity becomes 1, the largest numbers about 1."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +51,9 @@ class SplitDotsPass(ProgramPass):
 
 def _round(dot: tile.DotOp) -> None:
     for at in (0, 1):
-        rounded = _map([dot.operands[at]], _rounded, dot)
-        Rewriter.insert_op(rounded, InsertPoint.before(dot))
-        dot.operands[at] = rounded.result
+        made = _map([dot.operands[at]], rounded, dot)
+        Rewriter.insert_op(made, InsertPoint.before(dot))
+        dot.operands[at] = made.result
 
 
 def _split(dot: tile.DotOp, parts: dict[SSAValue, tuple[SSAValue, SSAValue]]) -> None:
@@ -95,12 +81,12 @@ def _parts(value: SSAValue, dot: tile.DotOp) -> tuple[SSAValue, SSAValue]:
         ]
         Rewriter.insert_op(joined, InsertPoint.before(dot))
         return joined[0].result, joined[1].result
-    high = _map([value], _high, dot)
-    low = _map([value, high.result], lambda body, x, hi: body(arith.SubfOp(x, hi)), dot)
-    for op, suffix in ((high, "high"), (low, "low")):
+    first = _map([value], high, dot)
+    low = _map([value, first.result], lambda body, x, hi: body(arith.SubfOp(x, hi)), dot)
+    for op, suffix in ((first, "high"), (low, "low")):
         op.result.name_hint = f"{value.name_hint or 'x'}_{suffix}"
-    Rewriter.insert_op([high, low], InsertPoint.before(dot))
-    return high.result, low.result
+    Rewriter.insert_op([first, low], InsertPoint.before(dot))
+    return first.result, low.result
 
 
 def _map(inputs: list[SSAValue], build: Callable[..., SSAValue], dot: tile.DotOp) -> tile.MapOp:
@@ -108,24 +94,3 @@ def _map(inputs: list[SSAValue], build: Callable[..., SSAValue], dot: tile.DotOp
     body = Body(block, dot.location)
     finish(body, build(body, *block.args))
     return tile.MapOp(inputs, TensorType(f32, shape_of(inputs[0].type)), Region(block), location=dot.location)
-
-
-def _high(body: Body, x: SSAValue) -> SSAValue:
-    """x rounded to tf32; what would become infinite, and what is not finite, with a smaller exponent."""
-    bits = body(arith.BitcastOp(x, i32))
-    small = body(arith.AndIOp(bits, body.constant(SMALL, i32)))
-    return _nearest(body, x, bits, LARGEST, small)
-
-
-def _rounded(body: Body, x: SSAValue) -> SSAValue:
-    """x rounded to tf32; what is not finite as it is."""
-    bits = body(arith.BitcastOp(x, i32))
-    return _nearest(body, x, bits, FINITE, bits)
-
-
-def _nearest(body: Body, x: SSAValue, bits: SSAValue, largest: float, other: SSAValue) -> SSAValue:
-    """The nearest number of tf32, ties away from zero, for magnitudes up to `largest`; above it and for NaN `other`."""
-    magnitude = body(math.AbsFOp(x))
-    rounded = body(arith.AndIOp(body(arith.AddiOp(bits, body.constant(HALF, i32))), body.constant(KEPT, i32)))
-    rounds = body.compare("ole", magnitude, body.constant(largest, f32))
-    return body(arith.BitcastOp(body.select(rounds, rounded, other), f32))
