@@ -19,10 +19,13 @@ _RESULTS = {"f8e4m3": "f32", "f8e5m2": "f32", "i8": "i32", "u8": "i32"}
 def matmul(a: Node, b: Node, element: str | None = None, precision: str = "default") -> Node:
     """numpy.matmul: the last axis of `a` with the last but one of `b` (or its only one); leading axes broadcast as
     batches."""
-    if precision not in PRECISIONS:
-        raise fail(f"unknown precision {precision}", f"it is one of {', '.join(PRECISIONS)}")
+    if precision not in (*PRECISIONS, "f16"):
+        raise fail(f"unknown precision {precision}", f"it is one of {', '.join(PRECISIONS)}, f16")
     a, b = _one_element(a, b)
     _check(a, b)
+    if precision == "f16" and {a.element, element or a.element} != {"f16"}:
+        found = f"{a.type} and {b.type} to {element or a.element}"
+        raise fail(f"sums of f16 are of f16 operands and for a result of f16, found {found}")
     if a.rank > 2 or b.rank > 2:
         batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a = a if a.rank < 2 else broadcast_to(a, (*batch, *a.shape[-2:]))

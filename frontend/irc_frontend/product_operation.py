@@ -33,7 +33,8 @@ MAX_PLANS = 64
 LAYOUTS = ("row", "column")
 
 SUMS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("f16", "bf16", "f8e4m3", "f8e5m2", "f32"), ("f32",)),
+    **dict.fromkeys(("bf16", "f8e4m3", "f8e5m2", "f32"), ("f32",)),
+    "f16": ("f32", "f16"),
     "f64": ("f64",),
     **dict.fromkeys(("i8", "u8"), ("i32",)),
 }
@@ -68,7 +69,8 @@ class MatmulOperation:
 
     a, b, c: element types, or `Operand`s with a layout. `d` is as `c` is, given or not; to integers it is rounded to
     nearest, and saturates.
-    sums: what products are summed in: f32, f64 for f64, i32 for integers of 8 bits.
+    sums: what products are summed in: f32, f64 for f64, i32 for integers of 8 bits; `f16` for f16, where less accurate
+    ones do: by mma they take half the registers.
     precision: how f32 operands are multiplied, as in `matmul`.
     epilogue: a function of the sums, scaled as above, and of further arguments by name, which `run` is given: arrays
     (`bias`), or numbers (a slope). It gives an array, or a tuple of several: the first is `d`, others, reductions too,
@@ -96,7 +98,7 @@ class MatmulOperation:
     ):
         self.a, self.b, self.c = (each if isinstance(each, Operand) else Operand(each) for each in (a, b, c))
         self.sums = _sums(self.a, self.b, sums)
-        self._precision = precision
+        self._precision = "f16" if self.sums == "f16" else precision
         self._epilogue = epilogue
         self._names = _further(epilogue)
         self._config = dict(config or {})

@@ -40,36 +40,43 @@ OPERANDS = {"f32": ("tf32",), "i8": ("s8", "u8")}
 """What PTX calls operands of a type of the IR, where it is not the same: of integers, signed and unsigned ones."""
 
 
-def mma_name(atom: Atom, element: str, lhs: str, rhs: str) -> str:
-    """The function of an mma on operands of a type of the IR, which PTX calls `lhs` and `rhs`."""
-    return f"mma_{atom.name}_{_accumulated(atom, element)}_{lhs}_{rhs}"
+def mma_name(atom: Atom, accumulator: str, lhs: str, rhs: str) -> str:
+    """The function of an mma that adds to a type of the IR, on operands that PTX calls `lhs` and `rhs`."""
+    return f"mma_{atom.shape}_{accumulator.replace('i', 's')}_{lhs}_{rhs}"
 
 
-def _accumulated(atom: Atom, element: str) -> str:
-    return atom.accumulators[element].replace("i", "s")
-
-
-def _mma(atom: Atom, element: str, lhs: str, rhs: str) -> Snippet:
-    name, accumulated = mma_name(atom, element, lhs, rhs), _accumulated(atom, element)
-    letters = {"f64": "dd", "i8": "rr"}.get(element, "rf")
+def _mma(atom: Atom, element: str, accumulator: str, lhs: str, rhs: str) -> Snippet:
+    name, accumulated = mma_name(atom, accumulator, lhs, rhs), accumulator.replace("i", "s")
+    letters = ("d" if element == "f64" else "r") + {"f64": "d", "f32": "f"}.get(accumulator, "r")
     word = {"r": "unsigned", "d": "double", "f": "float"}
-    packed = {"i8": 4, "bf16": 2, "f16": 2}.get(element, 1)
+    packed = {"i8": 4, "bf16": 2, "f16": 2}
     counts = dict(zip("abd", atom.held, strict=True))
-    counts |= {m: counts[m] // packed for m in "ab"}
+    counts |= {m: counts[m] // packed.get(element, 1) for m in "ab"} | {"d": counts["d"] // packed.get(accumulator, 1)}
     d = placeholders(0, counts["d"])
     a, b = placeholders(counts["d"], counts["a"]), placeholders(counts["d"] + counts["a"], counts["b"])
     outputs = ", ".join(f'"+{letters[1]}"(d[{i}])' for i in range(counts["d"]))
     inputs = ", ".join(f'"{letters[0]}"({m}[{i}])' for m in "ab" for i in range(counts[m]))
     text = (
         f"DEVICE void {name}(void* accumulator, const void* lhs, const void* rhs) {{\n"
-        f"  {word[letters[1]]}* d = ({word[letters[1]]}*)accumulator;\n"
+        f"{_sums(word[letters[1]], counts['d'], is_packed=accumulator in packed)}"
         f"  {word[letters[0]]} a[{counts['a']}], b[{counts['b']}];\n"
         "  memcpy(a, lhs, sizeof a);\n  memcpy(b, rhs, sizeof b);\n"
-        f'  asm volatile("mma.sync.aligned.{atom.name}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
+        f'  asm volatile("mma.sync.aligned.{atom.shape}.row.col.{accumulated}.{lhs}.{rhs}.{accumulated} "\n'
         f'    "{d}, {a}, {b}, {d};"\n'
-        f"    : {outputs} : {inputs});\n}}\n"
+        f"    : {outputs} : {inputs});\n{_written(is_packed=accumulator in packed)}}}\n"
     )
     return Snippet(name, text)
+
+
+def _sums(word: str, count: int, *, is_packed: bool) -> str:
+    """The sums in registers: where they are, or as whole words where these hold several."""
+    if is_packed:
+        return f"  {word} d[{count}];\n  memcpy(d, accumulator, sizeof d);\n"
+    return f"  {word}* d = ({word}*)accumulator;\n"
+
+
+def _written(*, is_packed: bool) -> str:
+    return "  memcpy(accumulator, d, sizeof d);\n" if is_packed else ""
 
 
 _TF32 = """\
@@ -92,9 +99,10 @@ TENSOR_CORE: tuple[Snippet, ...] = (
     *(_ldmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
     *(_stmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
     *(
-        _mma(atom, element, lhs, rhs)
+        _mma(atom, element, accumulator, lhs, rhs)
         for atom in ATOMS.values()
-        for element in atom.accumulators
+        for element, accumulators in atom.accumulators.items()
+        for accumulator in accumulators
         for lhs in OPERANDS.get(element, (element,))
         for rhs in OPERANDS.get(element, (element,))
     ),

@@ -33,10 +33,13 @@ def wgmma(p: KernelPrinter, op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> None:
 @prints(cuda.MmaOp)
 def mma(p: KernelPrinter, op: cuda.MmaOp) -> None:
     assert isinstance(op.lhs.type, cuda.RegistersType)
+    assert isinstance(op.accumulator.type, cuda.RegistersType)
     element = str(op.lhs.type.element)
     names = OPERANDS.get(element, (element,))
     lhs, rhs = (names[-1 if flag.value.data else 0] for flag in (op.unsigned_lhs, op.unsigned_rhs))
     is_rounded = element == "f32" and not op.truncated.value.data
-    name = "mma_tf32" if is_rounded else mma_name(ATOMS[op.instruction.data], element, lhs, rhs)
+    name = (
+        "mma_tf32" if is_rounded else mma_name(ATOMS[op.instruction.data], str(op.accumulator.type.element), lhs, rhs)
+    )
     slices = ((op.accumulator, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.call(name, *(slice_of(p, *each) for each in slices))

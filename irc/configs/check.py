@@ -19,6 +19,7 @@ from irc.configs.product_instructions import (
     can_split_mma,
     can_use_mma,
     can_use_wgmma,
+    known_mma_shapes,
     mma_shapes,
     wgmma_operands,
 )
@@ -128,6 +129,8 @@ class _Check:
             raise self._fail("only the warp groups of a cascade of wgmma take turns, found turns = true")
         if config.lag and self._kernel.kind is not Anchor.CASCADE:
             raise self._fail(f"only cascades have exponentials that are rescaled, found lag = {config.lag}")
+        if config.shape is not None and config.instruction != "mma":
+            raise self._fail(f"only mma has several shapes, found shape = {list(config.shape)}")
         if config.instruction != "wgmma":
             for name in ("registers", "load_stages", "store_stages"):
                 if (value := getattr(config, name)) is not None:
@@ -160,7 +163,7 @@ class _Check:
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
         if config.instruction == "mma":
-            self._mma(config.warps or 1, config.tile, product)
+            self._mma(config, config.tile, product)
         if config.instruction == "columns" and (fault := fault_of_columns(product, config)):
             raise self._fail(*fault)
         self._clusters(config.cluster or (1, 1), config.tile, product)
@@ -218,7 +221,8 @@ class _Check:
                 "powers of two that leave 8 rows a block",
             )
 
-    def _mma(self, warps: int, tile: TileSizes, product: Product) -> None:
+    def _mma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
+        warps = config.warps or 1
         if not can_use_mma(product, self._machine):
             raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
         if not can_split_mma(product, self._machine, tile, warps):
@@ -228,6 +232,14 @@ class _Check:
                 f"{tile['m']} x {tile['n']}",
                 "another number of warps",
             )
+        shapes = known_mma_shapes(product, self._machine)
+        if config.shape is not None and config.shape not in shapes:
+            known = ", ".join(str(list(shape)) for shape in shapes)
+            found = f"mma on {self._machine.name} multiplies {product.lhs.name} in shapes {known}"
+            raise self._fail(f"{found}, found shape = {list(config.shape)}")
+        depth = min(k for _, _, k in shapes) if config.shape is None else config.shape[2]
+        if tile["k"] % depth:
+            raise self._fail(f"mma takes steps of {depth} along K, found a tile of {tile['k']}")
 
     def _wgmma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         if not self._machine.has_wgmma:

@@ -8,7 +8,11 @@ from irc.analysis.product_problem import Product
 from irc.configs.columns import can_have_columns
 from irc.dialects.kernel import TileSizes
 from irc.ir.targets import KIB, Target
+from irc.layout.instructions import atoms_of
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, OperandType
+
+_READ_AS = {"tf32": "f32", "u8": "i8"}
+"""The types of the IR that hold operands, where they have other names."""
 
 MIN_ROWS = 32
 """Rows from which on warp groups multiply, whatever else."""
@@ -56,6 +60,14 @@ def mma_shapes(product: Product, machine: Target) -> tuple[tuple[int, int, int],
     return machine.mma.get(MATRIX_INSTRUCTIONS["mma"].takes(product.lhs.name).operand, ())
 
 
+def known_mma_shapes(product: Product, machine: Target) -> list[tuple[int, int, int]]:
+    """Those that irc has, in the order in which they are preferred."""
+    operand = MATRIX_INSTRUCTIONS["mma"].takes(product.lhs.name).operand
+    atoms = atoms_of(_READ_AS.get(operand, operand), product.result.name)
+    shapes = mma_shapes(product, machine)
+    return [(atom.m, atom.n, atom.k) for atom in atoms if (atom.m, atom.n, atom.k) in shapes]
+
+
 def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int) -> bool:
     """Whether a tile's rows and columns can be split over the warps so that each has whole instructions."""
     rows, columns, _ = max(mma_shapes(product, machine))
@@ -76,8 +88,8 @@ def mma_operands(product: Product) -> OperandType | None:
 def _operands(product: Product, known: Mapping[str, OperandType]) -> OperandType | None:
     if not are_multiplied(product):
         return None
-    name = "tf32" if product.lhs.name == "f32" and product.precision == "tf32" else product.lhs.name
-    found = known.get(name)
+    asked = {("f32", "tf32"): "tf32", ("f16", "f16"): "f16 in f16"}
+    found = known.get(asked.get((product.lhs.name, product.precision), product.lhs.name))
     return found if found is not None and found.accumulator == product.result.name else None
 
 

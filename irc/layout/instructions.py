@@ -46,7 +46,7 @@ def is_wgmma_width(columns: int, *, of_integers: bool) -> bool:
 class Atom:
     """A shape of mma.sync: lane modes and value modes of each operand for one warp.
 
-    accumulators: the type of the sums, by that of the operands, as the IR spells both; f32 operands are read as tf32.
+    accumulators: the types of the sums, by that of the operands, as the IR spells both; f32 operands are read as tf32.
     """
 
     name: str
@@ -56,7 +56,12 @@ class Atom:
     a: tuple[tuple[Mode, ...], tuple[Mode, ...]]
     b: tuple[tuple[Mode, ...], tuple[Mode, ...]]
     c: tuple[tuple[Mode, ...], tuple[Mode, ...]]
-    accumulators: Mapping[str, str]
+    accumulators: Mapping[str, tuple[str, ...]]
+
+    @property
+    def shape(self) -> str:
+        """As PTX writes it."""
+        return f"m{self.m}n{self.n}k{self.k}"
 
     @property
     def held(self) -> tuple[int, int, int]:
@@ -78,7 +83,17 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8), Mode(2, 1, 8))),
             ((Mode(4, 0, 2), Mode(8, 1, 1)), (Mode(2, 0, 1), Mode(2, 0, 8))),
             _C16,
-            {"bf16": "f32", "f16": "f32"},
+            {"bf16": ("f32",), "f16": ("f32", "f16")},
+        ),
+        Atom(
+            "m16n8k8_b16",
+            16,
+            8,
+            8,
+            ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1), Mode(2, 0, 8))),
+            ((Mode(4, 0, 2), Mode(8, 1, 1)), (Mode(2, 0, 1),)),
+            _C16,
+            {"bf16": ("f32",), "f16": ("f32", "f16")},
         ),
         Atom(
             "m16n8k8",
@@ -88,7 +103,7 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 1), Mode(8, 0, 1)), (Mode(2, 0, 8), Mode(2, 1, 4))),
             ((Mode(4, 0, 1), Mode(8, 1, 1)), (Mode(2, 0, 4),)),
             _C16,
-            {"f32": "f32", "f64": "f64"},
+            {"f32": ("f32",), "f64": ("f64",)},
         ),
         Atom(
             "m16n8k32",
@@ -98,7 +113,7 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 4), Mode(8, 0, 1)), (Mode(4, 1, 1), Mode(2, 0, 8), Mode(2, 1, 16))),
             ((Mode(4, 0, 4), Mode(8, 1, 1)), (Mode(4, 0, 1), Mode(2, 0, 16))),
             _C16,
-            {"i8": "i32"},
+            {"i8": ("i32",)},
         ),
         Atom(
             "m8n8k4",
@@ -108,20 +123,22 @@ ATOMS: dict[str, Atom] = {
             ((Mode(4, 1, 1), Mode(8, 0, 1)), ()),
             ((Mode(4, 0, 1), Mode(8, 1, 1)), ()),
             ((Mode(4, 1, 2), Mode(8, 0, 1)), (Mode(2, 1, 1),)),
-            {"f64": "f64"},
+            {"f64": ("f64",)},
         ),
     )
 }
-"""The atoms of mma.sync, of those on the same operands the fastest first. m16n8k8 of f64 is an instruction of sm_90 and
+"""The atoms of mma.sync, of those on the same operands the fastest first. m16n8k8 holds operands of 32 and 64 bits,
+m16n8k8_b16 those of 16. m16n8k8 of f64 is an instruction of sm_90 and
 later (DMMA.16x8x8)."""
 
 MMA_OPERANDS = tuple(dict.fromkeys(element for atom in ATOMS.values() for element in atom.accumulators))
 """The types of operands that mma.sync takes."""
 
 
-def atoms_of(element: str) -> list[Atom]:
-    """Those of operands of a type."""
-    return [atom for atom in ATOMS.values() if element in atom.accumulators]
+def atoms_of(element: str, accumulator: str | None = None) -> list[Atom]:
+    """Those of operands of a type, with sums of a type if it is given."""
+    known = [atom for atom in ATOMS.values() if element in atom.accumulators]
+    return [atom for atom in known if accumulator in (None, *atom.accumulators[element])]
 
 
 def _repeats(atom: int, extent: int, dim: int, warps: int) -> tuple[list[Mode], list[Mode]]:

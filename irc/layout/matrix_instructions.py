@@ -15,9 +15,10 @@ from irc.layout.instructions import LANES, WARP_GROUP
 
 @dataclass(frozen=True)
 class OperandType:
-    """How operands of an element type are multiplied. operand: the type that the instruction takes in their place;
-    accumulator: that of the sums; parts: tiles that each operand becomes; sums: accumulators of a tile, 2 where the
-    sums of one step along K are added to those of all (promote-sums)."""
+    """How operands of an element type are multiplied. Products that ask for less have rows of their own: `tf32` of f32,
+    `f16 in f16` of f16 whose sums are f16. operand: the type that the instruction takes in their place; accumulator:
+    that of the sums; parts: tiles that each operand becomes; sums: accumulators of a tile, 2 where the sums of one step
+    along K are added to those of all (promote-sums)."""
 
     operand: str
     accumulator: str
@@ -97,6 +98,7 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                 operands={
                     "bf16": OperandType("bf16", "f32"),
                     "f16": OperandType("f16", "f32"),
+                    "f16 in f16": OperandType("f16", "f16"),
                     "f8e4m3": OperandType("f16", "f32"),
                     "f8e5m2": OperandType("f16", "f32"),
                     "i8": OperandType("i8", "i32"),
@@ -117,4 +119,4 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
         )
     }
 )
-"""By the names in a `#kernel.config` and a `tile.dot`. f32 operands are `tf32` where a product asks for it."""
+"""By the names in a `#kernel.config` and a `tile.dot`."""

@@ -34,9 +34,11 @@ from irc.scheduling.streamed_operands import reads_bytes_of_rows
 from irc.support.diagnostics import IrcError
 
 
-def assign_accumulators(space: Space, instruction: str, threads: int, machine: Target) -> None:
-    """Gives a space that dots accumulate into its fragment, and its neighbors that dots accumulate into theirs. An
-    IrcError where the instruction cannot be spread over the threads so."""
+def assign_accumulators(
+    space: Space, instruction: str, threads: int, machine: Target, shape: Sequence[int] | None = None
+) -> None:
+    """Gives a space that dots accumulate into its fragment, and its neighbors that dots accumulate into theirs. shape:
+    that of mma, where it is chosen. An IrcError where the instruction cannot be spread over the threads so."""
     spaces = [each for each in space.neighbors if each.dots]
     for dot in (dot for each in spaces for dot in each.dots):
         dot.instruction = StringAttr(instruction)
@@ -44,7 +46,7 @@ def assign_accumulators(space: Space, instruction: str, threads: int, machine: T
         for each in spaces:
             each.fragment = _wgmma(each, threads)
     elif instruction == "mma":
-        _assign_mma(spaces, threads // LANES, machine)
+        _assign_mma(spaces, threads // LANES, machine, shape)
     else:
         _assign_fma(spaces, threads)
 
@@ -65,8 +67,8 @@ def _wgmma(space: Space, threads: int) -> Fragment:
     return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
 
 
-def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target) -> None:
-    atoms = [choose_atom(space.dots, machine) for space in spaces]
+def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target, shape: Sequence[int] | None) -> None:
+    atoms = [choose_atom(space.dots, machine, shape) for space in spaces]
     tiles = [(atom, (_shape(space)[0], _part_columns(space))) for space, atom in zip(spaces, atoms, strict=True)]
     together = warp_split(tiles, warps)
     for space, each in zip(spaces, tiles, strict=True):

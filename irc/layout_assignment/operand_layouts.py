@@ -39,14 +39,19 @@ MATRIX_BYTES = 2
 """The widest elements of operands that ldmatrix loads."""
 
 
-def choose_atom(dots: Sequence[tile.DotOp], machine: Target) -> Atom:
-    """The fastest mma that the machine has, of those of which dots on one accumulator are multiples; else the last."""
+def choose_atom(dots: Sequence[tile.DotOp], machine: Target, shape: Sequence[int] | None = None) -> Atom:
+    """The mma of a shape, or the fastest one that the machine has, of those of which dots on one accumulator are
+    multiples; else the last."""
     element = element_of(element_type_of(dots[0].lhs.type)).name
     if element not in MMA_OPERANDS:
         found = f"mma takes operands of {', '.join(MMA_OPERANDS)}, found {element}"
         raise IrcError(found, dots[0].location, 'instruction = "fma"')
-    atoms = atoms_of(element)
+    sums = element_of(element_type_of(dots[0].acc.type)).name
+    if not (atoms := atoms_of(element, sums)):
+        raise IrcError(f"mma adds up no products of {element} in {sums}", dots[0].location, 'instruction = "fma"')
     fitting = [atom for atom in atoms if _has(machine, element, atom) and all(_divides(atom, dot) for dot in dots)]
+    if shape is not None:
+        fitting = [atom for atom in fitting if (atom.m, atom.n, atom.k) == tuple(shape)]
     return fitting[0] if fitting else atoms[-1]
 
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from irc.analysis.op_classes import is_cast, is_elementwise, is_position, is_reduction
+from irc.analysis.op_classes import is_cast, is_elementwise, is_position, is_reduction, precision_of
 from irc.analysis.window_operands import has_rows_of_taps
 from irc.dialects.nd.elements import ElementsAttr
 from irc.dialects.tile import element_type_of, shape_of
@@ -68,10 +68,12 @@ MAX_CONSTANTS = 64
 
 @dataclass
 class RegionTrace:
-    """Traces values of one region; `gathers` says which node a symbol is the (clamped) value of."""
+    """Traces values of one region; `gathers` says which node a symbol is the (clamped) value of. has_short_sums:
+    whether products that ask for sums of f16 have them: tensor cores have such, other code rounds f32 once."""
 
     block: Block
     bindings: Bindings
+    has_short_sums: bool = False
     gathers: dict[Sym, Node] = field(default_factory=dict[Sym, Node])
     _known: dict[tuple[SSAValue, Coords], Node] = field(default_factory=dict[tuple[SSAValue, Coords], Node])
     _inner: dict[tuple[Operation, Coords], tuple[DomainDim, ...]] = field(
@@ -282,7 +284,9 @@ class RegionTrace:
         lhs, rhs = self.factors(op, at)
         if has_rows_of_taps(op) and isinstance(lhs, Choose) and isinstance(lhs.inside, Load):
             lhs = _loaded_in_rows(lhs, value_of(iteration.inputs[0].inside[-1].expr, at))
-        accumulator = accumulator_of(element_type_of(op.operands[0].type))
+        operand = element_type_of(op.operands[0].type)
+        is_short = self.has_short_sums and precision_of(op) == "f16"
+        accumulator = operand if is_short else accumulator_of(operand)
         in_order = tuple(contracted[i] for i in iteration.along(iteration.inputs[0].map, "k"))
         return self._as(Dot(accumulator, where, op, coords, in_order, lhs, rhs, inner, self._ends(op, at)), result)
 

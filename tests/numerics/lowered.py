@@ -66,9 +66,10 @@ def lowered(
     split: int | None = None,
     cluster: tuple[int, int] | None = None,
     schedule: str | None = None,
+    shape: tuple[int, int, int] | None = None,
     given: Mapping[int, Array] | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `split`, `cluster` and `schedule` are those of its products. given: arguments by number, in place of
+    """The kernels of a program. `tile`, `stages`, `split`, `cluster`, `schedule` and `shape` are those of its products. given: arguments by number, in place of
     drawn ones. always: operands are aligned
     and arranged where that does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
@@ -91,6 +92,8 @@ def lowered(
                 split=split,
                 cluster=cluster,
                 schedule=schedule,
+                shape=shape,
+                instruction=None if shape is None else "mma",
             )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

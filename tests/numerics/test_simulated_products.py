@@ -270,6 +270,31 @@ def test_f32_as_three_products_of_warps(m: int, n: int, k: int, majors: str, laz
     assert counts.executions("cuda.mma") == tiles * steps * (32 // 16) * (32 // 8) * (32 // 8)
 
 
+@long(2)
+@pytest.mark.parametrize("shape", [(16, 8, 16), (16, 8, 8)], ids=str)
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize(("element", "precision"), [("bf16", "default"), ("f16", "default"), ("f16", "f16")])
+def test_shapes_of_warps_and_sums_of_f16(
+    element: str, precision: str, majors: str, shape: tuple[int, int, int]
+) -> None:
+    a, b = MAJORS[majors]
+    text = product_text(element, 65, 50, 41, majors)
+    text = text.replace(f"{a} @ {b}", f'matmul({a}, {b}, precision="{precision}")')
+    for stages in (1, 3):
+        program = lowered(text, (32, 32, 16), arch="sm_80", stages=stages, shape=shape)
+        made = [op for op in program.module.walk() if isinstance(op, cuda.MmaOp)]
+        assert {op.instruction.data for op in made} == {"m16n8k16" if shape[2] == 16 else "m16n8k8_b16"}
+        sums = {str(op.accumulator.type.element) for op in made if isinstance(op.accumulator.type, cuda.RegistersType)}
+        assert sums == {"f32" if precision == "default" else "f16"}
+        program.check()
+
+
+def test_a_step_of_eight_is_the_shorter_instruction() -> None:
+    program = lowered(product_text("bf16", 32, 32, 40), (32, 32, 8), arch="sm_80", stages=1)
+    assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8_b16"}
+    program.check()
+
+
 def test_three_products_of_warps_multiply_what_is_not_finite_as_f32_does() -> None:
     x = np.ones((32, 32), np.float32)
     x[0, 0], x[1, 0], x[2, 0] = np.inf, np.nan, 3.4e38

@@ -10,6 +10,8 @@ from drawing import long
 
 from irc.codegen.sass import opcodes, uses
 from irc.driver.compiler import compile_artifact
+from irc.driver.configured import config_of, configured
+from irc.driver.program import parse
 from irc.ir.targets import target
 from irc.layout.instructions import WARP_GROUP
 from irc.runtime.artifact import Artifact
@@ -106,6 +108,19 @@ def test_f32_that_is_rounded_is_one_product_of_warps(arch: str, majors: str) -> 
     counts = opcodes(artifact.kernels[0].cubin)
     assert {name for name in counts if name.startswith("HMMA")} == {"HMMA.1688.F32.TF32"}
     assert not uses(counts, "FFMA")
+
+
+@pytest.mark.parametrize(
+    ("config", "opcode"),
+    [({}, "HMMA.16816.F16"), ({"shape": [16, 8, 8]}, "HMMA.1688.F16")],
+)
+def test_sums_of_f16(config: dict[str, object], opcode: str) -> None:
+    text = """func f(x: f16[512, 512], w: f16[512, 512]) -> f16[512, 512] {
+    return matmul(x, w, precision="f16")
+}"""
+    module = configured(parse(text, "f.irc"), config_of({"instruction": "mma", **config}), "sm_80")
+    (kernel,) = compile_artifact(module, arch="sm_80").kernels
+    assert {name for name in opcodes(kernel.cubin) if name.startswith("HMMA")} == {opcode}
 
 
 @long(3)

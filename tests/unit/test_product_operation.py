@@ -70,6 +70,14 @@ def test_an_epilogue_takes_further_arguments_and_gives_further_results() -> None
     assert most == y.max()
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_sums_of_f16(arch: str) -> None:
+    a, b = (drawn(*shape, element="float16") for shape in ((32, 32), (32, 16)))
+    operation = ir.MatmulOperation("f16", "f16", "f32", sums="f16", target="sim", arch=arch)
+    np.testing.assert_array_equal(operation.run(a, b).sync(), exact(a) @ exact(b))
+    assert operation.plan(a, b).kernels[0]["config"]["instruction"] == "mma"
+
+
 def test_integers_are_rounded_to_nearest_and_saturate() -> None:
     a, b = drawn(16, 32, element="int8"), drawn(32, 16, element="int8")
     sums = a.astype(np.int32) @ b.astype(np.int32)
@@ -153,6 +161,7 @@ C32 = C.astype(np.float32)
         (lambda: ir.Operand("bf16", "diagonal"), "unknown layout 'diagonal' of an operand"),
         (lambda: ir.MatmulOperation("bf16", "f16", "f32"), "no product of bf16 and f16"),
         (lambda: plain(sums="f64"), "products of bf16 are not summed in f64"),
+        (lambda: ir.matmul(A, B, precision="f16"), "sums of f16 are of f16 operands and for a result of f16"),
         (lambda: plain(config={"tiles": 3}), "a config has no field tiles"),
         (lambda: plain(config={"stages": 0}), "config: stages must be a positive integer, found 0"),
         (lambda: plain(config={"tile": {"q": 3}}, target="sim").run(A, B), "q"),

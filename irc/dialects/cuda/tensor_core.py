@@ -278,7 +278,7 @@ class MmaOp(EffectOp):
             raise VerifyException(f"expected mma operands of one type, found {lhs.element} and {rhs.element}")
         check_one_of(f"the instruction for {element}", self.instruction.data, [atom.name for atom in atoms_of(element)])
         atom = ATOMS[self.instruction.data]
-        check_one_of("the accumulator's type", str(accumulator.element), (atom.accumulators[element],))
+        check_one_of("the accumulator's type", str(accumulator.element), atom.accumulators[element])
         slices = ((self.lhs, self.lhs_index), (self.rhs, self.rhs_index), (self.accumulator, self.index))
         for (array, index), count in zip(slices, atom.held, strict=True):
             check_registers("cuda.mma", array, index, count)

@@ -107,6 +107,7 @@ class ConfigFields:
     indexing: str | None = _field(_check_choice(INDEXINGS))
     subtile: int | None = _field(_check_positive)
     instruction: str | None = _field(_check_choice(INSTRUCTIONS))
+    shape: tuple[int, ...] | None = _field(_check_positives(3))
     evict_last: str | None = _field(_check_choice(EVICT_LAST))
     swap_ab: bool | None = _field(_check_flag)
     turns: bool | None = _field(_check_flag)
@@ -184,6 +185,8 @@ class ConfigAttr(Data[ConfigFields]):
       in registers, and so is what is multiplied in each step: a tile has columns of several groups of a convolution;
       `columns`, the same where a thread has all rows of its columns: `k` of the tile are neighbors along K that threads
       side by side walk from, each in steps of `unroll` neighbors.
+    - `shape`: the extents of an `mma` along M, N and K where the chip has several, `[16, 8, 8]` instead of
+      `[16, 8, 16]`; the largest of which the tile is a multiple where it is left out.
     - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
     - `swap_ab`: `true`, the kernel computes the transposed product: the 64 rows of its instructions lie along N, which
       pays where M is short. `false` by default.
@@ -217,6 +220,7 @@ class ConfigAttr(Data[ConfigFields]):
     indexing = _Of[str | None]()
     subtile = _Of[int | None]()
     instruction = _Of[str | None]()
+    shape = _Of[tuple[int, ...] | None]()
     evict_last = _Of[str | None]()
     swap_ab = _Of[bool | None]()
     turns = _Of[bool | None]()

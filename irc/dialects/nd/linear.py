@@ -30,6 +30,10 @@ from irc.ir.dtypes import Element
 from irc.ir.iteration import Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 
 PRECISIONS = ("default", "f32", "tf32", "bf16")
+"""How f32 operands are multiplied."""
+
+OF_MATMUL = (*PRECISIONS, "f16")
+"""The same, and sums of f16."""
 
 
 @irdl_op_definition
@@ -41,7 +45,8 @@ class MatmulOp(NdOp, IterationInterface):
     or in f64 for a result of f64; the sum is rounded to the result's element type, so that bf16 x bf16 -> f32 gives it
     unrounded. Integers are exact modulo the width of an integer result; for a float result i8 and ui8 accumulate in
     i32, wider ones in their own type. `precision` says how f32 operands are multiplied: `default` and `f32` accurately,
-    `tf32` and `bf16` after rounding them.
+    `tf32` and `bf16` after rounding them. `f16` says that sums of f16 products, for a result of f16, are f16 too: they
+    may be rounded after each addition.
     """
 
     name = "nd.matmul"
@@ -113,8 +118,11 @@ class MatmulOp(NdOp, IterationInterface):
             raise self.fail(f"expects operands with one element type, found {self.lhs.type} and {self.rhs.type}")
         check_element(self, self.lhs, NUMBER)
         check_element(self, self.result, NUMBER, " result")
-        if self.precision.data not in PRECISIONS:
-            raise self.fail(f'expects a precision of {", ".join(PRECISIONS)}, found "{self.precision.data}"')
+        if self.precision.data not in OF_MATMUL:
+            raise self.fail(f'expects a precision of {", ".join(OF_MATMUL)}, found "{self.precision.data}"')
+        if self.precision.data == "f16" and {e.name for e in (*elements, element_of(self.result))} != {"f16"}:
+            types = f"{self.lhs.type}, {self.rhs.type} and {self.result.type}"
+            raise self.fail(f"has sums of f16, which are of operands and for a result of f16, found {types}")
         check_axes(self, (*ints(self.lhs_batch), *ints(self.lhs_contract)), rank_of(self.lhs), "lhs axes")
         check_axes(self, (*ints(self.rhs_batch), *ints(self.rhs_contract)), rank_of(self.rhs), "rhs axes")
         self._check_pairs(ints(self.lhs_batch), ints(self.rhs_batch), "batch")

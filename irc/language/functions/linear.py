@@ -20,7 +20,7 @@ def matmul_function(args: Arguments) -> Value:
     left, right = args.operand("x"), args.operand("y")
     a, b = matrices(args.builder, left, right, args.place)
     element = args.number_element("dtype", product_element(a.element))
-    precision = args.choice("precision", ("default", "f32", "tf32", "bf16"), "default")
+    precision = args.choice("precision", ("default", "f32", "tf32", "bf16", "f16"), "default")
     if not any(name in args for name in _AXES):
         return matmul(args.builder, left, right, args.place, element, precision)
     axes = [_axes(args, name, a if name.startswith("lhs") else b) for name in _AXES]

@@ -109,6 +109,8 @@ class _Widening:
                 self._cast(op)
             case nd.IotaOp():
                 self._iota(op)
+            case nd.MatmulOp() if op.precision.data == "f16":
+                self._take_rounded(op)
             case nd.MatmulOp() | nd.GroupedMatmulOp() | nd.ConvOp():
                 self._product(op)
             case nd.ConstantOp():

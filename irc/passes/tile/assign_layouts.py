@@ -60,7 +60,8 @@ class AssignLayoutsPass(ProgramPass):
 def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     """Gives every tile and buffer its layout. The problems that were solved, one for each space, in program order."""
     rates = rates_of(machine)
-    instruction = config_of(program).instruction
+    config = config_of(program)
+    instruction = config.instruction
     threads = LANES * compute_warps(program)
     program.threads = IntegerAttr(threads, i64)
     _separate_splats(program)
@@ -68,7 +69,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     distinct = list(dict.fromkeys(spaces.values()))
     for space in distinct:
         if space.dots and space.fragment is None:
-            assign_accumulators(space, instruction or "fma", threads, machine)
+            assign_accumulators(space, instruction or "fma", threads, machine, config.shape)
         elif space.factors and not space.dots:
             (rows, depth) = shape_of(space.factors[0].lhs.type)
             paired = reads_bytes_of_rows(space.factors[0])

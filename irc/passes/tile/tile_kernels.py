@@ -14,7 +14,7 @@ from irc.analysis.alike import firsts
 from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
-from irc.dialects.kernel import FusedOp, LaunchOp
+from irc.dialects.kernel import Anchor, FusedOp, LaunchOp
 from irc.ir.discardable import INTERPRETED
 from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
@@ -121,7 +121,7 @@ def _name(fused: FusedOp, taken: set[str]) -> str:
 def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.ProgramOp:
     """The program of one fused region."""
     bindings = Bindings()
-    trace = RegionTrace(fused.block, bindings)
+    trace = RegionTrace(fused.block, bindings, _has_short_sums(fused))
     values = list(fused.yielded.outputs)
     groups = group_results(trace, values)
     operands = [*map(_input, fused.block.args), *map(_operand, values)]
@@ -166,6 +166,11 @@ def _traced_again(program: ProgramTiling, plans: list[GroupTiling], config: Conf
 
 def _hints(fused: FusedOp) -> list[str | None]:
     return [*(a.name_hint for a in fused.block.args), *(v.name_hint for v in fused.outputs)]
+
+
+def _has_short_sums(fused: FusedOp) -> bool:
+    """Whether products that ask for sums of f16 have them."""
+    return fused.kind is Anchor.MATMUL and fused.config is not None and fused.config.instruction == "mma"
 
 
 def _operand(value: SSAValue) -> Operand:

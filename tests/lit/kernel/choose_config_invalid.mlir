@@ -510,3 +510,36 @@ func.func @f(%q: tensor<4x64x64xbf16>, %pool: tensor<99x32x64xbf16>, %table: ten
   }
   func.return %r : tensor<4x64x64xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: mma on sm_90a multiplies bf16 in shapes [16, 8, 16], [16, 8, 8], found shape = [16, 8, 4]}}
+  %r = kernel.fused @k matmul config<instruction = "mma", shape = [16, 8, 4]> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only mma has several shapes, found shape = [16, 8, 8]}}
+  %r = kernel.fused @k matmul config<instruction = "wgmma", shape = [16, 8, 8]> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: mma takes steps of 8 along K, found a tile of 4}}
+  %r = kernel.fused @k matmul config<tile = {k = 4}, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}

@@ -386,8 +386,16 @@ func.func @invalid(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @invalid(%x: tensor<4x8xf32>) {
-  // expected-error @below {{nd.matmul expects a precision of default, f32, tf32, bf16, found "half"}}
+  // expected-error @below {{nd.matmul expects a precision of default, f32, tf32, bf16, f16, found "half"}}
   %r = nd.matmul %x, %x {lhs_contract = [1], rhs_contract = [1], precision = "half"} : tensor<4x8xf32> -> tensor<4x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4x8xf32>) {
+  // expected-error @below {{nd.matmul has sums of f16, which are of operands and for a result of f16, found tensor<4x8xf32>, tensor<4x8xf32> and tensor<4x4xf32>}}
+  %r = nd.matmul %x, %x {lhs_contract = [1], rhs_contract = [1], precision = "f16"} : tensor<4x8xf32> -> tensor<4x4xf32>
   func.return
 }
 

@@ -231,6 +231,9 @@ func.func @ops(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %c: tensor<4x8xi1>, %i:
   %matmul = nd.matmul %x, %y {lhs_contract = [1], rhs_contract = [1]} : tensor<4x8xf32> -> tensor<4x4xf32>
   // CHECK: %batched = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1], precision = "tf32"} : tensor<4x8xf32> -> tensor<4xf32>
   %batched = nd.matmul %x, %y {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1], precision = "tf32"} : tensor<4x8xf32> -> tensor<4xf32>
+  // CHECK: %short = nd.matmul %h, %h {lhs_contract = [1], rhs_contract = [1], precision = "f16"} : tensor<4x8xf16> -> tensor<4x4xf16>
+  %h = nd.cast %x : tensor<4x8xf32> -> tensor<4x8xf16>
+  %short = nd.matmul %h, %h {lhs_contract = [1], rhs_contract = [1], precision = "f16"} : tensor<4x8xf16> -> tensor<4x4xf16>
   // CHECK: %grouped = nd.grouped_matmul %x, %matrices, %ends {rhs_contract = 2, precision = "tf32"} : (tensor<4x8xf32>, tensor<3x5x8xf32>, tensor<3xi32>) -> tensor<4x5xf32>
   %grouped = nd.grouped_matmul %x, %matrices, %ends {lhs_contract = 1, rhs_contract = 2, precision = "tf32"} : (tensor<4x8xf32>, tensor<3x5x8xf32>, tensor<3xi32>) -> tensor<4x5xf32>
   // CHECK: %over_rows = nd.grouped_matmul %x, %y, %ends {lhs_contract = 0, rhs_contract = 0} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<3xi32>) -> tensor<3x8x8xf32>

@@ -129,4 +129,14 @@ func.func @exchanged(%x: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<8xbf16>) {
   %1 = nd.all_reduce %0 {monoid = "sum", over = "d"} : tensor<4xbf16>
   %2 = nd.all_gather %x {over = "d"} : tensor<4xbf16> -> tensor<8xbf16>
   func.return %1, %2 : tensor<4xbf16>, tensor<8xbf16>
+
+// Sums that are to be f16 stay so: what follows takes them as they are.
+// CHECK-LABEL: @short_sums
+// CHECK:         [[SUM:%[a-z0-9_]+]] = nd.matmul %x, %x {{.*}}precision = "f16"} : tensor<8x8xf16>
+// CHECK-NEXT:    [[WIDE:%[a-z0-9_]+]] = nd.cast [[SUM]] : tensor<8x8xf16> -> tensor<8x8xf32>
+// CHECK-NEXT:    nd.exp [[WIDE]]
+func.func @short_sums(%x: tensor<8x8xf16>) -> tensor<8x8xf16> {
+  %s = nd.matmul %x, %x {lhs_contract = [1], rhs_contract = [0], precision = "f16"} : tensor<8x8xf16> -> tensor<8x8xf16>
+  %e = nd.exp %s : tensor<8x8xf16>
+  func.return %e : tensor<8x8xf16>
 }

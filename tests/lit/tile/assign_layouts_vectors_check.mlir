@@ -56,18 +56,18 @@ tile.program @p(%x: !tile.view<128x32xbf16>, %w: !tile.view<32x48xbf16>, %v: !ti
 // CHECK:       tile.dot {{.*}} -> tensor<32x256xf32, [[O]]>
 // CHECK-NEXT:  tile.map {{.*}}, [[MAX]] : tensor<32x256xf32, [[O]]>, tensor<32x1xf32, [[M]]>
 
-tile.program @depth(%x: !tile.view<64x40xbf16>, %w: !tile.view<40x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
+tile.program @depth(%x: !tile.view<64x44xbf16>, %w: !tile.view<44x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<warps = 4, instruction = "mma">} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.000000e+00 : f32
     %s0 = tile.splat %zero : f32 -> tensor<64x64xf32>
-    %xt = tile.load %x[%i, %c0] : !tile.view<64x40xbf16> -> tensor<64x40xbf16>
-    %wt = tile.load %w[%c0, %c0] : !tile.view<40x64xbf16> -> tensor<40x64xbf16>
-    %xt_1 = tile.alloc : !tile.buffer<64x40xbf16>
-    tile.write %xt, %xt_1 : tensor<64x40xbf16>, !tile.buffer<64x40xbf16>
-    %wt_1 = tile.alloc : !tile.buffer<40x64xbf16>
-    tile.write %wt, %wt_1 : tensor<40x64xbf16>, !tile.buffer<40x64xbf16>
-    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<64x40xbf16>, !tile.buffer<40x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %xt = tile.load %x[%i, %c0] : !tile.view<64x44xbf16> -> tensor<64x44xbf16>
+    %wt = tile.load %w[%c0, %c0] : !tile.view<44x64xbf16> -> tensor<44x64xbf16>
+    %xt_1 = tile.alloc : !tile.buffer<64x44xbf16>
+    tile.write %xt, %xt_1 : tensor<64x44xbf16>, !tile.buffer<64x44xbf16>
+    %wt_1 = tile.alloc : !tile.buffer<44x64xbf16>
+    tile.write %wt, %wt_1 : tensor<44x64xbf16>, !tile.buffer<44x64xbf16>
+    %s = tile.dot %xt_1, %wt_1, %s0 : !tile.buffer<64x44xbf16>, !tile.buffer<44x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
     tile.store %s, %y[%i, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
   }
 }
