@@ -78,6 +78,12 @@ def test_sums_of_f16(arch: str) -> None:
     assert operation.plan(a, b).kernels[0]["config"]["instruction"] == "mma"
 
 
+def test_gradients_of_sums_of_f16_are_summed_in_f32() -> None:
+    a, b = (drawn(*shape, element="float16") for shape in ((32, 32), (32, 16)))
+    found = ir.grad(lambda a: ir.matmul(a, b, precision="f16").astype("f32").sum())(ir.Tensor(a))
+    np.testing.assert_array_equal(exact(found), np.broadcast_to(exact(b).sum(1), (32, 32)))
+
+
 def test_integers_are_rounded_to_nearest_and_saturate() -> None:
     a, b = drawn(16, 32, element="int8"), drawn(32, 16, element="int8")
     sums = a.astype(np.int32) @ b.astype(np.int32)

@@ -22,6 +22,7 @@ def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
     rows, columns = range(len(batches), first), range(first, len(g.shape))
     lhs_pairs, rhs_pairs = ints(op.lhs_contract), ints(op.rhs_contract)
     lhs, rhs, g = _factor(op.lhs, g), _factor(op.rhs, g), deferred_cast(g, factor_element(element_of(op.lhs)))
+    precision = "default" if op.precision.data == "f16" else op.precision.data  # gradients are summed in f32
     of_lhs = nd.MatmulOp(
         g.value,
         rhs.value,
@@ -30,7 +31,7 @@ def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
         lhs_contract=columns,
         rhs_contract=op.rhs_free,
         element=accumulator(g.element),
-        precision=op.precision.data,
+        precision=precision,
     )
     of_rhs = nd.MatmulOp(
         lhs.value,
@@ -40,7 +41,7 @@ def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
         lhs_contract=op.lhs_free,
         rhs_contract=rows,
         element=accumulator(g.element),
-        precision=op.precision.data,
+        precision=precision,
     )
     lhs_axes = [*ints(op.lhs_batch), *op.lhs_free, *(lhs_pairs[rhs_pairs.index(axis)] for axis in sorted(rhs_pairs))]
     rhs_axes = [*ints(op.rhs_batch), *(rhs_pairs[lhs_pairs.index(axis)] for axis in sorted(lhs_pairs)), *op.rhs_free]
