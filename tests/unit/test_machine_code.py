@@ -69,9 +69,8 @@ def test_every_program_of_a_suite_has_files(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "two.toml").write_text(SUITE)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "wrong.irc").write_text("func f(x: f32[4]) -> f32[4] { return x @ x }")
-    (tmp_path / "out").mkdir()
-    assert machine_code.main(["--write", "out", "--suite", "two.toml"]) == 0
-    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert machine_code.main(["--write", "made/out", "--suite", "two.toml"]) == 0
+    files = sorted(path.name for path in (tmp_path / "made" / "out").iterdir())
     assert len(files) == 2
     assert files[0] == "examples_wrong.error"
     assert files[1].startswith("two.toml_twice_a_row.") and files[1].endswith(".cu")

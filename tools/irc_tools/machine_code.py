@@ -89,7 +89,9 @@ def programs(names: Sequence[str]) -> Iterator[tuple[str, str, dict[str, int], b
 
 
 def write(folder: Path, names: Sequence[str]) -> None:
-    """A file for each kernel. What does not compile is a file too: then its error is compared."""
+    """A file for each kernel, in a folder that is made where there is none. What does not compile is a file too: then
+    its error is compared."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text, dims, any_order in programs(names):
         stem = re.sub(r"[^\w.>-]+", "_", name)
         try:
@@ -153,8 +155,6 @@ def _run(since: str, suites: Sequence[str], folder: Path | None) -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="irc-") as name:
         old, new = Path(name) / "old", Path(name) / "new"
-        old.mkdir()
-        new.mkdir()
         write(new, suites)
         write_of(since, old, suites, Path(name))
         count, rows = len(list(new.iterdir())), compare(old, new)
