@@ -18,6 +18,7 @@ from irc.analysis.op_classes import (
     shape_of,
     size_of,
 )
+from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT
@@ -97,8 +98,9 @@ class OperandWork:
         size = size_of(self.value)
         large = [v for v in self.arrays if size_of(v) == size]
         rows = [prod(shape_of(v)[-1:]) * element_of(v.type).size for v in large]
+        starts = [alignment_of(v) for v in large]
         return all(isinstance(v, BlockArgument) for v in large) and not any(
-            (*(r % TENSOR_MAP_ALIGNMENT for r in rows), self.group % MIN_DEPTH)
+            (*(r % TENSOR_MAP_ALIGNMENT for r in (*rows, *starts)), self.group % MIN_DEPTH)
         )
 
 

@@ -31,6 +31,7 @@ from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
 from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, rows_read, run_of
 from irc.dialects.kernel import FusedOp
+from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import Element, element_named, element_of
 from irc.ir.extents import dims_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
@@ -203,7 +204,7 @@ def _cut(iteration: Iteration) -> str | None:
 
 def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
     """Whether tensor maps can load the subtiles of a tile of the result from an array of its shape."""
-    if shape_of(value) != shape or not shape:
+    if shape_of(value) != shape or not shape or alignment_of(value) % TENSOR_MAP_ALIGNMENT:
         return False
     return shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 
@@ -254,6 +255,8 @@ def is_loadable(op: Operation, operand: int, *, aligned: bool = False) -> bool:
     array = stored_array(value)
     if array is None:
         return True
+    if not aligned and alignment_of(array) % TENSOR_MAP_ALIGNMENT:
+        return False
     if pattern_of(op) is Pattern.CONVOLUTION:
         return array is value and is_window_loadable(op, operand)
     shape, roles = shape_of(value), _roles(op, operand)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_view, shape_of
+from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import part_of, permutation_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
@@ -40,6 +41,7 @@ class StridedView:
         apart = [stride for stride, extent in zip(self.strides, self.shape, strict=True) if extent != 1]
         size = element_of(self.array.type).size
         aligned = all(stride * size % TENSOR_MAP_ALIGNMENT == 0 for stride in apart[:-1])
+        aligned &= alignment_of(self.array) % TENSOR_MAP_ALIGNMENT == 0
         return 0 not in self.shape and apart[-1:] == [1] and aligned and len(apart) <= TENSOR_MAP_RANK
 
     def is_one_axis(self, axes: Sequence[int]) -> bool:

@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from irc.analysis.op_classes import shape_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
+from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
@@ -122,7 +123,8 @@ def _inner(shape: Sequence[int]) -> int:
 
 def _is_aligned(value: SSAValue) -> bool:
     shape = shape_of(value)
-    return shape[_inner(shape)] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
+    row = shape[_inner(shape)] * element_of(value.type).size
+    return not (row % TENSOR_MAP_ALIGNMENT or alignment_of(value) % TENSOR_MAP_ALIGNMENT)
 
 
 def _is_gradient(op: Operation) -> bool:

@@ -58,6 +58,7 @@ def compile(
     strict_rounding: bool = False,
     any_order: bool = False,
     donate: Sequence[int] = (),
+    align: Mapping[int, int] | None = None,
     autotune: bool | float = False,
 ) -> Executable:
     """Compiles a program for a target.
@@ -69,6 +70,8 @@ def compile(
     arch: the architecture of the kernels; by default the present GPU's.
     dims, func, any_order, donate: see `Options`. A donated argument on the device is overwritten by a call, and
     returned as the result; arguments on the host stay as they are.
+    align: for arguments by number, of how many bytes they begin at a multiple on a GPU: 16 where nothing is said, and
+    what begins elsewhere is copied. Kernels read an argument with less by narrower loads, and not by TMA.
     autotune: tunes each kernel that was not tuned before, for so many seconds (10 where it is True), on the targets
     `cuda` and `cpu` (docs/tuning.md); later compilations have what was found.
 
@@ -83,6 +86,7 @@ def compile(
         strict_rounding=strict_rounding,
         any_order=any_order,
         donate=tuple(donate),
+        align=tuple(sorted((align or {}).items())),
     )
     subject = subject_of(program)
     if autotune:

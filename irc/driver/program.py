@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,9 +86,15 @@ def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
 
 def signature(function: FuncOp) -> tuple[tuple[ArraySpec, ...], tuple[ArraySpec, ...]]:
     """The arguments and the results of a function; results are named by their number."""
+    from irc.ir.alignment import alignments
+
     arguments = [(_argument_name(function, index), arg.type) for index, arg in enumerate(function.body.block.args)]
     results = [(str(index), type) for index, type in enumerate(function.function_type.outputs)]
-    return _specs(function, arguments), _specs(function, results)
+    given = alignments(function)
+    specs = [
+        replace(spec, align=given.get(index, spec.align)) for index, spec in enumerate(_specs(function, arguments))
+    ]
+    return tuple(specs), tuple(_specs(function, results))
 
 
 def _argument_name(function: FuncOp, index: int) -> str:
@@ -103,7 +110,7 @@ def _argument_name(function: FuncOp, index: int) -> str:
     return function.body.block.args[index].name_hint or f"arg{index}"
 
 
-def _specs(function: FuncOp, named: Sequence[tuple[str, object]]) -> tuple[ArraySpec, ...]:
+def _specs(function: FuncOp, named: Sequence[tuple[str, object]]) -> list[ArraySpec]:
     from xdsl.dialects.builtin import TensorType
 
     from irc.ir.dtypes import element_of
@@ -123,4 +130,4 @@ def _specs(function: FuncOp, named: Sequence[tuple[str, object]]) -> tuple[Array
         shape = tuple(type.get_shape())
         varies = any(varying(extent, dims) for extent in shape)
         specs.append(ArraySpec(name, shape, element.name, tuple(extent_text(n, dims) for n in shape) if varies else ()))
-    return tuple(specs)
+    return specs

@@ -24,7 +24,8 @@ class Options:
     entry function, None for the last. strict_rounding: round after every operation, as eager frameworks do. any_order:
     sums may be added up in any order where that is faster, so that results differ in their last bits from run to run;
     else they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type
-    that no argument before it took. tuned: tells apart the tuned configs that kernels take; empty where they take
+    that no argument before it took. align: for arguments by number, the bytes of which they begin at a multiple on a
+    GPU, where that is less than 16. tuned: tells apart the tuned configs that kernels take; empty where they take
     none.
     """
 
@@ -34,6 +35,7 @@ class Options:
     strict_rounding: bool = False
     any_order: bool = False
     donate: tuple[int, ...] = ()
+    align: tuple[tuple[int, int], ...] = ()
     tuned: str = ""
 
     @property
@@ -70,6 +72,7 @@ class Subject:
 
     def module(self, options: Options) -> ModuleOp:
         """The parsed and verified module, the entry function alone, with the architecture that it is for."""
+        from irc.ir.alignment import align
         from irc.ir.donation import donate
         from irc.ir.functions import entry_of
         from irc.ir.targets import set_target
@@ -79,6 +82,8 @@ class Subject:
             set_target(module, options.arch)
         if options.donate:
             donate(entry_of(module), options.donate)
+        if options.align:
+            align(entry_of(module), dict(options.align))
         return module
 
     def kept(self) -> Subject:

@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
+from irc.ir.alignment import ALIGN, ALIGNMENTS
 from irc.ir.dominance import DIALECTS
 from irc.ir.donation import DONATED
 from irc.ir.extents import DIMS, fits
@@ -309,6 +310,16 @@ _OF_ARGUMENTS = (
         _is_number,
         "the parser of `.irc` text, `irc.compile`",
         "mark-in-place, build-host-plan",
+    ),
+    Discardable(
+        ALIGN,
+        "it begins at a multiple of so many bytes, where that is less than 16",
+        "arguments of functions",
+        _named("func.func"),
+        "1, 2, 4, 8 or 16 of i64",
+        lambda value: _is_number(value) and isinstance(value, IntegerAttr) and value.value.data in ALIGNMENTS,
+        "`irc.compile`",
+        "fuse-kernels, choose-config, tile-kernels, fuse-epilogues, lower-to-cuda, the signature of executables",
     ),
 )
 

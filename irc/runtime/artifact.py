@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-FORMAT = 8
+FORMAT = 9
 """Of the zip file; a file of another format is not read."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -44,12 +44,14 @@ ELEMENT_NAMES: Mapping[np.dtype[Any], str] = {dtype: name for name, dtype in DTY
 @dataclass(frozen=True)
 class ArraySpec:
     """An argument or a result: its name, extents and element name (`bf16`). extents: as text, where some are known when
-    the program is called (`N * 12`); the numbers in `shape` stand for them (`irc.support.extents`)."""
+    the program is called (`N * 12`); the numbers in `shape` stand for them (`irc.support.extents`). align: on a GPU, it
+    begins at a multiple of so many bytes, or is copied."""
 
     name: str
     shape: tuple[int, ...]
     element: str
     extents: tuple[str, ...] = ()
+    align: int = 16
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -191,7 +193,9 @@ def _moved(data: Any, moved: Mapping[str, str], *, is_place: bool = False) -> An
 
 
 def _spec(fields: dict[str, Any]) -> ArraySpec:
-    return ArraySpec(fields["name"], tuple(fields["shape"]), fields["element"], tuple(fields["extents"]))
+    return ArraySpec(
+        fields["name"], tuple(fields["shape"]), fields["element"], tuple(fields["extents"]), fields["align"]
+    )
 
 
 def _kernel(file: zipfile.ZipFile, head: dict[str, str]) -> KernelBinary:

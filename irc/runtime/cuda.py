@@ -121,8 +121,8 @@ class CudaProgram:
             if library is None or not library.is_on_device(array):
                 raise IrcError(f"argument {spec.name} is on the host", hint="a bound call takes arrays on the device")
             taken = library.take(spec, array, library.current_stream(library.device_of(array)))
-            if taken.copied or taken.address % ALIGNMENT:
-                hint = f"a bound call takes row-major arrays that start at a multiple of {ALIGNMENT} bytes"
+            if taken.copied or taken.address % spec.align:
+                hint = f"a bound call takes row-major arrays that start at a multiple of {spec.align} bytes"
                 raise IrcError(f"argument {spec.name} cannot be used in place", hint=hint)
             if taken.device != libraries[0].device_of(arrays[0]):  # pyright: ignore[reportOptionalMemberAccess]
                 raise IrcError(f"argument {spec.name} is on device {taken.device}, and the first one is not")
@@ -266,7 +266,7 @@ class CudaProgram:
                     if number in donated and (taken.copied or taken.address % ALIGNMENT):
                         hint = f"it has to be row-major and start at a multiple of {ALIGNMENT} bytes"
                         raise IrcError(f"argument {spec.name} is donated, and cannot be used in place", hint=hint)
-                    if taken.device != on.ordinal or taken.address % ALIGNMENT:
+                    if taken.device != on.ordinal or taken.address % spec.align:
                         inputs.append(self._moved(spec, taken, on, stream, temporary))
                     else:
                         inputs.append(taken.address)

@@ -211,7 +211,9 @@ def _artifact(document: Mapping[str, Any], data: memoryview) -> Artifact:
 
 
 def _spec(fields: Mapping[str, Any]) -> ArraySpec:
-    return ArraySpec(fields["name"], tuple(fields["shape"]), fields["element"], tuple(fields["extents"]))
+    return ArraySpec(
+        fields["name"], tuple(fields["shape"]), fields["element"], tuple(fields["extents"]), fields.get("align", 16)
+    )
 
 
 def _on_cuda(path: Path, artifact: Artifact) -> Executable:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from irc.analysis.op_classes import LARGE
 from irc.dialects.tile import ViewType
+from irc.ir.alignment import DEFAULT_ALIGN
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.support.shapes import row_major
@@ -82,6 +83,8 @@ class Operand:
     those that are stored are seen in the order of memory."""
     bounded: frozenset[int] = frozenset()
     """Axes at whose ends a load reads 0: each stays a dimension of the view."""
+    align: int = DEFAULT_ALIGN
+    """Bytes of which it begins at a multiple."""
     parts: tuple[tuple[int, ...], ...] = ()
     """The extents that each group is split into again, outermost first; one dimension of the view for each."""
 
@@ -187,10 +190,10 @@ class Operand:
 
     def view_type_of_whole(self) -> ViewType:
         """The view before dimensions are merged."""
-        return ViewType.of(self.shape, self.element_type, self.strides)
+        return ViewType.of(self.shape, self.element_type, self.strides, self.align)
 
     def view_type(self) -> ViewType:
-        return ViewType.of(self.view_extents, self.element_type, self.view_strides)
+        return ViewType.of(self.view_extents, self.element_type, self.view_strides, self.align)
 
     def view_coords(self, bindings: Bindings, coords: Coords) -> Coords:
         lins = self.grouped(bindings, self.groups, coords)

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd.base import element_of, shape_of
+from irc.ir.alignment import alignment_of
 
 
 def programs_of(module: ModuleOp) -> dict[str, tile.ProgramOp]:
@@ -66,7 +67,7 @@ def add_operands(launch: LaunchOp, program: tile.ProgramOp, values: Sequence[SSA
     for value in values:
         if value in views:
             continue
-        type = tile.ViewType.of(shape_of(value), element_of(value).type)
+        type = tile.ViewType.of(shape_of(value), element_of(value).type, align=alignment_of(value))
         views[value] = program.body.block.insert_arg(type, len(program.inputs))
         views[value].name_hint = value.name_hint
         launch.operands = [*launch.operands, value]

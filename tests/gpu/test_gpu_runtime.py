@@ -273,6 +273,17 @@ def test_views_that_are_not_contiguous_or_aligned_are_taken() -> None:
     torch.testing.assert_close(exe(flat[1:].view(8, 16)), flat[1:].view(8, 16) * 2)
 
 
+def test_arguments_that_begin_anywhere_are_read_in_place() -> None:
+    torch = pytest.importorskip("torch")
+    text = "func f(x: f16[64, 96], w: f16[96, 32]) -> f32[64, 32] {\n    return matmul(x, w, dtype=f32)\n}"
+    exe = irc.compile(text, "cuda", align={0: 2})
+    memory, w = (torch.randint(-3, 4, (size,), device="cuda").half() for size in (64 * 96 + 1, 96 * 32))
+    x, w = memory[1:].view(64, 96), w.view(96, 32)
+    torch.testing.assert_close(exe(x, w), x.float() @ w.float(), rtol=0, atol=0)
+    bound = exe.bind(x, w)  # which takes arrays that need no copy alone
+    torch.testing.assert_close(bound(), x.float() @ w.float(), rtol=0, atol=0)
+
+
 def test_views_that_overlap_are_taken() -> None:
     torch = pytest.importorskip("torch")
     exe = irc.compile("func f(x: f32[8, 16], y: f32[8, 16]) -> f32[16, 8] {\n return transpose(x * 2 + y)\n}", "cuda")

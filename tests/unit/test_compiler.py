@@ -237,3 +237,21 @@ def test_strict_rounding_leaves_products_and_sums_apart(strict: bool) -> None:
 def test_something_else_than_a_program_is_refused() -> None:
     with pytest.raises(IrcError, match="cannot compile a int"):
         irc.compile(5)  # pyright: ignore[reportArgumentType]
+
+
+def test_where_arguments_begin_is_said_by_number() -> None:
+    text = "func f(x: f32[64], y: f32[64]) -> f32[64] { return x + y }"
+    exe = irc.compile(text, "sim", align={1: 4})
+    assert [spec.align for spec in exe.arguments] == [16, 4]
+    assert exe is not irc.compile(text, "sim")
+    x = np.arange(64, dtype=np.float32)
+    np.testing.assert_array_equal(exe(x, x), x + x)
+    for align, message in (
+        ({2: 4}, "cannot align argument 2 of 2"),
+        ({0: 2}, "argument 0 begins at a multiple of 2 bytes: expected one of 4, 8, 16"),
+        ({0: 3}, "argument 0 begins at a multiple of 3 bytes: expected one of 4, 8, 16"),
+    ):
+        with pytest.raises(IrcError, match=message):
+            irc.compile(text, "sim", align=align)
+    with pytest.raises(IrcError, match="argument 0 is donated, and begins at a multiple of 4 bytes"):
+        irc.compile(text, "sim", align={0: 4}, donate=[0])

@@ -44,6 +44,19 @@ def test_layouts(target: str, a: str, b: str, d: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("alignments", [(1, None, None), (None, 2, None), (None, None, 1), (8, 8, 4)], ids=str)
+def test_operands_that_begin_anywhere(alignments: tuple[int | None, ...], arch: str) -> None:
+    operands = [ir.Operand(each, alignment=n) for each, n in zip(("bf16", "bf16", "f32"), alignments, strict=True)]
+    operation = ir.MatmulOperation(operands[0], operands[1], operands[2], target="sim", arch=arch)
+    c = C.astype(np.float32)
+    np.testing.assert_array_equal(operation.run(A, B, c).sync(), PRODUCT + exact(c))
+    wanted = [16 if n is None else n * size for n, size in zip(alignments, (2, 2, 4), strict=True)]
+    assert [spec.align for spec in operation.plan(A, B, c).arguments] == wanted
+    is_free = arch == "sm_90a" and wanted[:2] == [16, 16]
+    assert (operation.plan(A, B, c).kernels[0]["config"]["indexing"] == "tma") == is_free
+
+
 def test_scales_are_arguments_and_need_no_other_program() -> None:
     operation = ir.MatmulOperation("bf16", "bf16", "f32", epilogue=ir.relu)
     c = C.astype(np.float32)
@@ -165,6 +178,7 @@ C32 = C.astype(np.float32)
     ("call", "message"),
     [
         (lambda: ir.Operand("bf16", "diagonal"), "unknown layout 'diagonal' of an operand"),
+        (lambda: ir.Operand("bf16", alignment=3), "bf16 are aligned to 1, 2, 4, 8 elements, found alignment = 3"),
         (lambda: ir.MatmulOperation("bf16", "f16", "f32"), "no product of bf16 and f16"),
         (lambda: plain(sums="f64"), "products of bf16 are not summed in f64"),
         (lambda: ir.matmul(A, B, precision="f16"), "sums of f16 are of f16 operands and for a result of f16"),

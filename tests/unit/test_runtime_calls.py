@@ -100,6 +100,22 @@ def test_arrays_that_are_not_aligned_are_copied_and_the_copies_freed(device: Not
     assert ("free", moved, 7) in device.calls
 
 
+def test_arguments_that_may_begin_anywhere_are_taken_where_they_are(device: NotingDevice) -> None:
+    program = a_program()
+    program.arguments = tuple(
+        replace(spec, align=align) for spec, align in zip(program.arguments, (4, 16), strict=True)
+    )
+    program.run([FakeArray(1028), FakeArray(2048)], None)
+    assert launches(device) == [([1028, 2048, 8192], 7)]
+    call = program.bind([FakeArray(1028), FakeArray(2048)], as_graph=False)
+    assert call() == "made"
+    program.run([FakeArray(1026), FakeArray(2052)], None)
+    moved = launches(device)[-1][0]
+    assert 1026 not in moved and 2052 not in moved
+    with pytest.raises(IrcError, match="argument x cannot be used in place"):
+        program.bind([FakeArray(1026), FakeArray(2048)], as_graph=False)
+
+
 def test_arrays_of_two_places_are_one_clear_error(device: NotingDevice) -> None:
     program = a_program()
     with pytest.raises(IrcError, match="argument y is on device 1, the first one on device 0"):

@@ -18,11 +18,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
+from irc.ir.alignment import DEFAULT_ALIGN
 from irc.layout.fragment import Fragment, is_same
 from irc.support.shapes import row_major
-
-DEFAULT_ALIGN = 16
-"""Bytes to which a view is aligned when its type does not say: what TMA and 16-byte vectors need."""
 
 
 def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from irc.analysis.alignments import check_alignments
 from irc.analysis.budgets import ALIGNMENT
 from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
@@ -43,6 +44,7 @@ class LowerToCudaPass(ProgramPass):
     establishes = (THREADS,)
 
     def run(self, program: tile.ProgramOp) -> None:
+        check_alignments(program)
         Rewriter.replace_op(program, lower_program(program))
 
 

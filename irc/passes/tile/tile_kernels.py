@@ -15,6 +15,7 @@ from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import Anchor, FusedOp, LaunchOp
+from irc.ir.alignment import alignment_of
 from irc.ir.discardable import INTERPRETED
 from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
@@ -180,6 +181,7 @@ def _operand(value: SSAValue) -> Operand:
 def _input(argument: BlockArgument) -> Operand:
     """An argument, or the first part of it where only that is read: nothing is beyond its end."""
     operand = _operand(argument)
+    operand.align = alignment_of(argument)
     for use in argument.uses:
         if starts_operand(use.operation):
             operand.shape = tile.shape_of(use.operation.results[0].type)
