@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from irc.analysis.budgets import stage_bytes
 from irc.analysis.product_problem import Product
@@ -96,7 +97,9 @@ def _blocked(product: Product, machine: Target, given: ConfigAttr, instruction: 
     chosen = TileSizes(m=shape.rows, n=columns, k=depth)
     tile = chosen if given.tile is None else given.tile.completed(chosen)
     warps = _blocked_warps(tile, is_wide=is_wide and instruction == "mma")
-    if instruction == "mma" and can_use_mma(product, machine):
+    if given.warp_grid is not None:
+        warps = prod(given.warp_grid)
+    elif instruction == "mma" and can_use_mma(product, machine):
         warps = next((w for w in (8, 4, 2, 1) if w <= warps and can_split_mma(product, machine, tile, w)), warps)
     parts = 1 if given.tile else _parts(product, machine, given, tile["m"], tile["n"])
     return ConfigAttr.of(

@@ -129,6 +129,9 @@ class _Check:
             raise self._fail("only the warp groups of a cascade of wgmma take turns, found turns = true")
         if config.lag and self._kernel.kind is not Anchor.CASCADE:
             raise self._fail(f"only cascades have exponentials that are rescaled, found lag = {config.lag}")
+        if config.warp_grid is not None and (config.instruction != "mma" or self._kernel.kind is not Anchor.MATMUL):
+            found = f"found warp_grid = {list(config.warp_grid)}"
+            raise self._fail(f"only products by mma have warps in a grid along M, N and K, {found}")
         if config.shape is not None and config.instruction != "mma":
             raise self._fail(f"only mma has several shapes, found shape = {list(config.shape)}")
         if config.instruction != "wgmma":
@@ -222,10 +225,18 @@ class _Check:
             )
 
     def _mma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
-        warps = config.warps or 1
+        grid = config.warp_grid or (1, config.warps or 1, 1)
+        warps, parts = (config.warps or 1) // grid[2], grid[2]
+        if config.warp_grid is not None and prod(grid) != config.warps:
+            raise self._fail(f"a grid of {' x '.join(map(str, grid))} warps, found warps = {config.warps}")
+        if parts > 1 and product.has_rest:
+            found = f"found warp_grid = {list(grid)}"
+            raise self._fail(
+                f"groups that data cuts along K end inside of a step, which no warps along K share, {found}"
+            )
         if not can_use_mma(product, self._machine):
             raise self._fail(f"mma on {self._machine.name} does not multiply {product.lhs.name} and {product.rhs.name}")
-        if not can_split_mma(product, self._machine, tile, warps):
+        if not can_split_mma(product, self._machine, tile, warps, config.warp_grid and grid[:2]):
             rows, columns, _ = max(mma_shapes(product, self._machine))
             raise self._fail(
                 f"{warps} warps of mma compute equal parts of a tile, multiples of {rows} x {columns}, found "
@@ -238,8 +249,9 @@ class _Check:
             found = f"mma on {self._machine.name} multiplies {product.lhs.name} in shapes {known}"
             raise self._fail(f"{found}, found shape = {list(config.shape)}")
         depth = min(k for _, _, k in shapes) if config.shape is None else config.shape[2]
-        if tile["k"] % depth:
-            raise self._fail(f"mma takes steps of {depth} along K, found a tile of {tile['k']}")
+        if tile["k"] % (depth * parts):
+            each = "" if parts == 1 else f" in each of {parts} parts"
+            raise self._fail(f"mma takes steps of {depth} along K{each}, found a tile of {tile['k']}")
 
     def _wgmma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         if not self._machine.has_wgmma:

@@ -165,7 +165,8 @@ def accumulator_registers(product: Product, config: ConfigAttr, tile: TileSizes,
     """A thread's registers for the accumulators of a tile."""
     elements = product.m * tile["n"] * tile["k"] if config.instruction == "columns" else tile["m"] * tile["n"]
     size = held_products(product, config) * elements * max(product.result.size, ACCUMULATOR_BYTES)
-    return tile_registers(size, machine.warp_size * (config.warps or DEFAULT_WARPS))
+    parts = 1 if config.warp_grid is None else config.warp_grid[2]
+    return tile_registers(size, machine.warp_size * (config.warps or DEFAULT_WARPS) // parts)
 
 
 def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> list[int]:

@@ -68,10 +68,13 @@ def known_mma_shapes(product: Product, machine: Target) -> list[tuple[int, int, 
     return [(atom.m, atom.n, atom.k) for atom in atoms if (atom.m, atom.n, atom.k) in shapes]
 
 
-def can_split_mma(product: Product, machine: Target, tile: TileSizes, warps: int) -> bool:
-    """Whether a tile's rows and columns can be split over the warps so that each has whole instructions."""
+def can_split_mma(
+    product: Product, machine: Target, tile: TileSizes, warps: int, given: tuple[int, ...] | None = None
+) -> bool:
+    """Whether a tile's rows and columns can be split over the warps, or as is given, so that each has whole
+    instructions."""
     rows, columns, _ = max(mma_shapes(product, machine))
-    splits = ((m, warps // m) for m in range(1, warps + 1) if warps % m == 0)
+    splits = ((m, warps // m) for m in range(1, warps + 1) if warps % m == 0 and given in (None, (m, warps // m)))
     return any(tile["m"] % (rows * m) == 0 and tile["n"] % (columns * n) == 0 for m, n in splits)
 
 

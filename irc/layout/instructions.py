@@ -155,6 +155,12 @@ def mma_accumulator(atom: Atom, shape: tuple[int, int], warps: tuple[int, int]) 
     return Fragment(shape, (*atom.c[0], *across_m, *across_n), (*atom.c[1], *more_n, *more_m))
 
 
+def replicated(fragment: Fragment, parts: int) -> Fragment:
+    """The same, once for each of so many parts of the warps."""
+    copies = (Mode(parts, REPLICATED, 0),) if parts > 1 else ()
+    return Fragment(fragment.shape, (*fragment.threads, *copies), fragment.values)
+
+
 def mma_operand(atom: Atom, operand: str, extent: int, warps: tuple[int, int]) -> Fragment:
     """The operand "a" (`extent` x k) or "b" (k x `extent`) of one step of k; warps along the other dimension hold
     copies."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr
 
 from irc.dialects import tile
+from irc.dialects.kernel.config import ConfigFields
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
@@ -25,6 +26,7 @@ from irc.layout.instructions import (
     fma_grid,
     is_wgmma_width,
     mma_accumulator,
+    replicated,
     wgmma_accumulator,
     wgmma_depth,
 )
@@ -34,11 +36,9 @@ from irc.scheduling.streamed_operands import reads_bytes_of_rows
 from irc.support.diagnostics import IrcError
 
 
-def assign_accumulators(
-    space: Space, instruction: str, threads: int, machine: Target, shape: Sequence[int] | None = None
-) -> None:
-    """Gives a space that dots accumulate into its fragment, and its neighbors that dots accumulate into theirs. shape:
-    that of mma, where it is chosen. An IrcError where the instruction cannot be spread over the threads so."""
+def assign_accumulators(space: Space, instruction: str, threads: int, machine: Target, config: ConfigFields) -> None:
+    """Gives a space that dots accumulate into its fragment, and its neighbors that dots accumulate into theirs. An
+    IrcError where the instruction cannot be spread over the threads so."""
     spaces = [each for each in space.neighbors if each.dots]
     for dot in (dot for each in spaces for dot in each.dots):
         dot.instruction = StringAttr(instruction)
@@ -46,7 +46,7 @@ def assign_accumulators(
         for each in spaces:
             each.fragment = _wgmma(each, threads)
     elif instruction == "mma":
-        _assign_mma(spaces, threads // LANES, machine, shape)
+        _assign_mma(spaces, threads // LANES, machine, config)
     else:
         _assign_fma(spaces, threads)
 
@@ -67,29 +67,34 @@ def _wgmma(space: Space, threads: int) -> Fragment:
     return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
 
 
-def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target, shape: Sequence[int] | None) -> None:
-    atoms = [choose_atom(space.dots, machine, shape) for space in spaces]
+def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target, config: ConfigFields) -> None:
+    atoms = [choose_atom(space.dots, machine, config.shape) for space in spaces]
+    rows_and_columns, parts = (None, 1) if config.warp_grid is None else (config.warp_grid[:2], config.warp_grid[2])
+    warps //= parts
     tiles = [(atom, (_shape(space)[0], _part_columns(space))) for space, atom in zip(spaces, atoms, strict=True)]
-    together = warp_split(tiles, warps)
+    together = warp_split(tiles, warps, rows_and_columns)
     for space, each in zip(spaces, tiles, strict=True):
         atom, (rows, columns) = each
         for dot in space.dots:
             _check_depth(dot, atom.name, atom.k)
             dot.atom = StringAttr(atom.name)
-        split = together or warp_split([each], warps)
+        split = together or warp_split([each], warps, rows_and_columns)
         if split is None:
             found = f"a tile of {rows} x {columns} cannot be split over {warps} warps of {atom.name}"
             raise IrcError(found, space.dots[0].location, "another number of warps")
-        space.fragment = mma_accumulator(atom, _shape(space), split)
+        space.fragment = replicated(mma_accumulator(atom, _shape(space), split), parts)
 
 
-def warp_split(tiles: Sequence[tuple[Atom, tuple[int, int]]], warps: int) -> tuple[int, int] | None:
-    """Warps along M and along N: of the splits that divide the tiles, the one whose warps read the fewest operands;
-    None where none does."""
+def warp_split(
+    tiles: Sequence[tuple[Atom, tuple[int, int]]], warps: int, given: tuple[int, ...] | None = None
+) -> tuple[int, int] | None:
+    """Warps along M and along N: those given, or of the splits that divide the tiles, the one whose warps read the
+    fewest operands; None where none does."""
     splits = [
         (m, warps // m)
         for m in range(1, warps + 1)
         if warps % m == 0
+        and given in (None, (m, warps // m))
         and all(rows % (atom.m * m) == 0 and columns % (atom.n * (warps // m)) == 0 for atom, (rows, columns) in tiles)
     ]
     cost = [(sum(rows // m + columns // n for _, (rows, columns) in tiles), m, n) for m, n in splits]

@@ -135,6 +135,8 @@ def _joined(op: Operation) -> list[Sequence[SSAValue]]:
             return [(op.acc, op.result)]
         case tile.DotWaitOp():
             return [(op.acc, op.result)]
+        case tile.SumWarpsOp():
+            return [(op.source, op.result)]
         case tile.LoadOp():
             return [(op.result, *op.symbols)]
         case tile.LoadWindowOp():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd, prod
 
 from xdsl.dialects import arith, scf
@@ -13,7 +14,7 @@ from irc.analysis.pending_dots import COMPLETE, is_awaited, issued_since, leaves
 from irc.dialects import cuda, tile
 from irc.ir.blocks import block_of
 from irc.layout.fragment import Fragment, Mode
-from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, warp_grid, wgmma_depth
+from irc.layout.instructions import LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, replicated, warp_grid, wgmma_depth
 from irc.layout.traffic import shared_vector
 from irc.layout_assignment.operand_layouts import mma_atom
 from irc.lowering.coordinates import Coordinate, Walk
@@ -209,12 +210,17 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
         code.access("read")
     (m, n), k = acc.fragment.shape, lhs.shape[1]
     warps = warp_grid(acc.fragment)
+    parts = 1 if op.parts is None else op.parts.value.data
+    if parts > 1:
+        k //= parts
+        first = e.mul(e.div(code.group.thread, code.group.count // parts), k)
+        lhs, rhs = _from(code, lhs, 1, first), _from(code, rhs, 0, first)
     repeats_m, repeats_n = m // (atom.m * warps[0]), n // (atom.n * warps[1])
     size_a, size_b, size_c = atom.held
     is_split = isinstance(lhs.element, Float32Type) and op.precision is None
     with e.loop(0, k, atom.k, unroll=True, hint="k") as step:
-        a = _matrix_operand(code, lhs, mma_operand(atom, "a", m, warps), 1, step)
-        b = _matrix_operand(code, rhs, mma_operand(atom, "b", n, warps), 0, step)
+        a = _matrix_operand(code, lhs, replicated(mma_operand(atom, "a", m, warps), parts), 1, step)
+        b = _matrix_operand(code, rhs, replicated(mma_operand(atom, "b", n, warps), parts), 0, step)
         pairs = tf32_products(code, a, b) if is_split else [(a, b)]
         with e.loop(0, repeats_m, unroll=True, hint="m") as i, e.loop(0, repeats_n, unroll=True, hint="n") as j:
             at = e.add(acc.base, e.mul(e.add(j, e.mul(i, repeats_n)), size_c))
@@ -233,6 +239,12 @@ def _mma(code: Code, op: tile.DotOp, lhs: Buffer, rhs: Buffer, acc: Registers) -
                         truncated=is_split,
                     )
                 )
+
+
+def _from(code: Code, buffer: Buffer, dim: int, start: Index) -> Buffer:
+    """The buffer from a coordinate on."""
+    origin = [code.e.add(at, start) if each == dim else at for each, at in enumerate(buffer.origin)]
+    return replace(buffer, origin=tuple(origin))
 
 
 def _matrix_operand(code: Code, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:

@@ -29,6 +29,7 @@ from irc.lowering import (
     segments,
     step_channels,
     tma,
+    warp_sums,
     windows,
 )
 from irc.lowering.emitter import Emitter, Index
@@ -286,6 +287,7 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.CopyOp: tma.lower_copy,
     tile.DotOp: dots.lower_dot,
     tile.DotWaitOp: dots.lower_dot_wait,
+    tile.SumWarpsOp: warp_sums.lower_sum_warps,
     tile.ExtentOp: _extent,
     tile.IotaOp: compute.lower_iota,
     tile.FindSegmentOp: segments.lower_find_segment,

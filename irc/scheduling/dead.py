@@ -20,6 +20,7 @@ _VALUES = (
     tile.ReduceOp,
     tile.ScanOp,
     tile.ConvertOp,
+    tile.SumWarpsOp,
     tile.SubviewOp,
     tile.TransposeOp,
     tile.AllocOp,

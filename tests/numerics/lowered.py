@@ -67,9 +67,10 @@ def lowered(
     cluster: tuple[int, int] | None = None,
     schedule: str | None = None,
     shape: tuple[int, int, int] | None = None,
+    warp_grid: tuple[int, int, int] | None = None,
     given: Mapping[int, Array] | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `split`, `cluster`, `schedule` and `shape` are those of its products. given: arguments by number, in place of
+    """The kernels of a program. `tile`, `stages`, `split`, `cluster`, `schedule`, `shape` and `warp_grid` are those of its products. given: arguments by number, in place of
     drawn ones. always: operands are aligned
     and arranged where that does not pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
@@ -93,7 +94,8 @@ def lowered(
                 cluster=cluster,
                 schedule=schedule,
                 shape=shape,
-                instruction=None if shape is None else "mma",
+                warp_grid=warp_grid,
+                instruction=None if shape is None and warp_grid is None else "mma",
             )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))
     return Lowered(module, arguments, results, arrays, expected, elements)

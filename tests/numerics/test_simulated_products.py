@@ -289,6 +289,38 @@ def test_shapes_of_warps_and_sums_of_f16(
         program.check()
 
 
+@long(4)
+@both_times
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize(("element", "result"), [("bf16", "bf16"), ("i8", "i32"), ("f32", "f32"), ("f64", "f64")])
+@pytest.mark.parametrize(("grid", "stages"), [((2, 1, 2), 3), ((1, 2, 2), 1), ((1, 1, 2), 2), ((4, 1, 1), 2)], ids=str)
+def test_warps_in_a_grid(
+    grid: tuple[int, int, int], stages: int, element: str, result: str, majors: str, lazy: bool
+) -> None:
+    """Epilogues that reduce, too, and loops whose last step is short."""
+    text = product_text(element, 65, 40, 150, majors, result)
+    depth = 32 if element == "f64" else 64
+    program = lowered(text, (64, 32, depth), arch="sm_80", stages=stages, warp_grid=grid)
+    program.check(lazy=lazy)
+    (counts,) = program.counts()
+    if element == "bf16":
+        assert counts.conflicts == 0
+
+
+GRIDDED = {
+    "gated": "func f(x: bf16[64, 96], w: bf16[96, 64], v: bf16[96, 64]) -> bf16[64, 64] {\n    return silu(x @ w) * (x @ v)\n}\n",
+    "sums": "func f(x: bf16[64, 96], w: bf16[96, 64]) -> (bf16[64, 64], f32[64]) {\n    y = x @ w\n    return tanh(y), sum(cast(y, f32), axis=1)\n}\n",
+    "groups": "func f(x: bf16[96, 64], w: bf16[3, 64, 32], ends: i32[3]) -> bf16[96, 32] {\n    return grouped_matmul(x, w, ends)\n}\n",
+}
+
+
+@pytest.mark.parametrize("name", GRIDDED)
+def test_programs_of_warps_along_k(name: str) -> None:
+    given = {2: np.array([32, 64, 96], np.int32)} if name == "groups" else None
+    program = lowered(GRIDDED[name], (32, 32, 64), arch="sm_80", stages=2, warp_grid=(1, 2, 2), given=given)
+    program.check()
+
+
 def test_a_step_of_eight_is_the_shorter_instruction() -> None:
     program = lowered(product_text("bf16", 32, 32, 40), (32, 32, 8), arch="sm_80", stages=1)
     assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8_b16"}

@@ -159,6 +159,14 @@ def test_a_config_says_how_the_kernel_is_made() -> None:
     np.testing.assert_array_equal(on_cpu.run(A, B).sync(), PRODUCT)
 
 
+def test_warps_lie_in_a_grid_along_m_n_and_k() -> None:
+    config = {"tile": {"m": 32, "n": 32, "k": 64}, "warp_grid": [1, 2, 2], "instruction": "mma"}
+    operation = plain(config=config, target="sim", arch="sm_80")
+    np.testing.assert_array_equal(operation.run(A, B).sync(), PRODUCT)
+    (kernel,) = operation.plan(A, B).kernels
+    assert (kernel["config"]["warps"], kernel["block"]) == (4, [128, 1, 1])
+
+
 def test_programs_beyond_a_number_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ir.product_operation, "MAX_PLANS", 2)
     operation = ir.MatmulOperation("bf16", "bf16", "f32")

@@ -98,6 +98,7 @@ class ConfigFields:
     stages: int | None = _field(_check_positive)
     cluster: tuple[int, ...] | None = _field(_check_positives(2))
     warps: int | None = _field(_check_positive)
+    warp_grid: tuple[int, ...] | None = _field(_check_positives(3))
     schedule: str | None = _field(_check_choice(SCHEDULES))
     group: int | None = _field(_check_positive)
     split: int | None = _field(_check_positive)
@@ -170,6 +171,8 @@ class ConfigAttr(Data[ConfigFields]):
       `{d = 1024}` of a map. `{result = 64, operand = 64}` of a permutation: elements of a run in the memory of either.
     - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
     - `warps`: warps that compute (a producer warp group comes on top).
+    - `warp_grid`: how these lie along M, N and K of a tile of an mma kernel, `[2, 2, 1]`: chosen where it is left out,
+      one along K. Warps along K have parts of each step, whose sums they add at the end.
     - `schedule`: `grid`, a block for each tile; `persistent`, blocks that walk over the tiles, one for each SM or its
       `occupancy` of them;
       `pingpong`, the same with two consumer groups of `warps` that take turns in the tiles, of a wgmma kernel.
@@ -211,6 +214,7 @@ class ConfigAttr(Data[ConfigFields]):
     stages = _Of[int | None]()
     cluster = _Of[tuple[int, ...] | None]()
     warps = _Of[int | None]()
+    warp_grid = _Of[tuple[int, ...] | None]()
     schedule = _Of[str | None]()
     group = _Of[int | None]()
     split = _Of[int | None]()

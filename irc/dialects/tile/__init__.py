@@ -37,7 +37,7 @@ from irc.dialects.tile.channel import (
 )
 from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, PermuteOp, ReshapeOp, SliceOp, SplatOp
 from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
-from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp
+from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
 from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
@@ -141,6 +141,7 @@ __all__ = [
     "StoreOp",
     "StoreWaitOp",
     "SubviewOp",
+    "SumWarpsOp",
     "TakeOp",
     "Tile",
     "TokenType",

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, LocationAttr, StringAttr, TensorType, UnitAttr, i8
+from xdsl.dialects.builtin import (
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i8,
+    i64,
+)
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -11,6 +21,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_prop_def,
+    prop_def,
     result_def,
     traits_def,
 )
@@ -30,7 +41,8 @@ class DotOp(IRDLOperation):
     `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`. A dot whose result
     is a `!tile.pending` may still be in flight behind it; one on a pending accumulator goes on with it in place.
     `precision` is `default f32 tf32 bf16` for f32 operands; `unsigned` says that 8-bit integers have no sign. Operands
-    are of one type, or both f8.
+    are of one type, or both f8. Of `parts`, each warp has the products of one part of K: what it holds of the result
+    is a part of the sums, until `tile.sum_warps` adds them.
     """
 
     name = "tile.dot"
@@ -41,6 +53,7 @@ class DotOp(IRDLOperation):
     atom = opt_prop_def(StringAttr)
     precision = opt_prop_def(StringAttr)
     unsigned = opt_prop_def(UnitAttr)
+    parts = opt_prop_def(IntegerAttr)
     result = result_def(BaseAttr(TensorType) | BaseAttr(PendingType))
 
     traits = traits_def(MemoryReadEffect())
@@ -57,6 +70,7 @@ class DotOp(IRDLOperation):
         is_pending: bool = False,
         precision: str | None = None,
         unsigned: bool = False,
+        parts: IntegerAttr | None = None,
         location: LocationAttr | None = None,
     ):
         super().__init__(
@@ -66,6 +80,7 @@ class DotOp(IRDLOperation):
                 "instruction": None if instruction is None else StringAttr(instruction),
                 "precision": None if precision is None else StringAttr(precision),
                 "unsigned": UnitAttr() if unsigned else None,
+                "parts": parts,
             },
         )
         set_location(self, location)
@@ -88,6 +103,28 @@ class DotOp(IRDLOperation):
             verify_same("operands of one type:", *types)
         if self.unsigned is not None:
             verify_same("integers of 8 bits where they are unsigned:", i8, types[0])
+
+
+@irdl_op_definition
+class SumWarpsOp(PureOp):
+    """The sums of dots of `parts`, of which each warp holds a part: all warps get them, added in the order of the parts
+    by way of shared memory."""
+
+    name = "tile.sum_warps"
+    source = operand_def(TensorType)
+    parts = prop_def(IntegerAttr)
+    result = result_def(TensorType)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, parts: int, location: LocationAttr | None = None):
+        super().__init__(operands=[source], result_types=[source.type], properties={"parts": IntegerAttr(parts, i64)})
+        set_location(self, location)
+
+    def verify_(self) -> None:
+        verify_same("a result as the sums are:", self.source.type, self.result.type)
+        if self.parts.value.data < 2:
+            raise VerifyException(f"expected two parts or more, found {self.parts.value.data}")
 
 
 @irdl_op_definition

@@ -521,6 +521,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ScanOp: _scan,
     tile.DotOp: _dot,
     tile.DotWaitOp: lambda m, op: m.get([op.acc]),
+    tile.SumWarpsOp: lambda m, op: m.get([op.source]),
     tile.AsPendingOp: lambda m, op: m.get([op.tile]),
     tile.AwaitOp: lambda m, op: [],
     tile.AnyOp: lambda m, op: [np.asarray(np.any(m.values[op.tile]))],

@@ -69,7 +69,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
     distinct = list(dict.fromkeys(spaces.values()))
     for space in distinct:
         if space.dots and space.fragment is None:
-            assign_accumulators(space, instruction or "fma", threads, machine, config.shape)
+            assign_accumulators(space, instruction or "fma", threads, machine, config)
         elif space.factors and not space.dots:
             (rows, depth) = shape_of(space.factors[0].lhs.type)
             paired = reads_bytes_of_rows(space.factors[0])

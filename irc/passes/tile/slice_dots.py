@@ -71,7 +71,7 @@ def _slice(dot: tile.DotOp) -> None:
 def _part_of(dot: tile.DotOp, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
     """A dot on parts of a dot's operands, which multiplies as it does."""
     precision = None if dot.precision is None else dot.precision.data
-    return tile.DotOp(lhs, rhs, acc, precision=precision, unsigned=dot.unsigned is not None)
+    return tile.DotOp(lhs, rhs, acc, precision=precision, unsigned=dot.unsigned is not None, parts=dot.parts)
 
 
 def _halve(dot: tile.DotOp) -> None:
@@ -80,7 +80,8 @@ def _halve(dot: tile.DotOp) -> None:
     (rows, depth), columns = shape_of(dot.lhs.type), shape_of(dot.rhs.type)[1]
     half = round_up(depth // 2, max(1, min(depth & -depth, depth // 2)))
     lhs, rhs = element_type_of(dot.lhs.type), element_type_of(dot.rhs.type)
-    if any(part * element_of(lhs).size % HALF_BYTES or not part for part in (half, depth - half)):
+    parts = 1 if dot.parts is None else dot.parts.value.data
+    if any(part * element_of(lhs).size % (HALF_BYTES * parts) or not part for part in (half, depth - half)):
         return
     at, acc = Inserter.before(dot), dot.acc
     for start, part in ((0, half), (half, depth - half)):

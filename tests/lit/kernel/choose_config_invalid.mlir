@@ -543,3 +543,58 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   }
   func.return %r : tensor<512x512xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: a grid of 2 x 2 x 2 warps, found warps = 4}}
+  %r = kernel.fused @k matmul config<warps = 4, warp_grid = [2, 2, 2], instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only products by mma have warps in a grid along M, N and K, found warp_grid = [2, 2, 1]}}
+  %r = kernel.fused @k matmul config<warp_grid = [2, 2, 1], instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: mma takes steps of 8 along K in each of 8 parts, found a tile of 32}}
+  %r = kernel.fused @k matmul config<tile = {k = 32}, warp_grid = [1, 1, 8], instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: 8 warps of mma compute equal parts of a tile, multiples of 16 x 8, found 32 x 32}}
+  %r = kernel.fused @k matmul config<tile = {m = 32, n = 32}, warp_grid = [8, 1, 1], instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16>, %ends: tensor<3xi32>) -> tensor<3x64x32xf32> {
+  // expected-error @below {{kernel k: groups that data cuts along K end inside of a step, which no warps along K share, found warp_grid = [1, 1, 2]}}
+  %r = kernel.fused @k matmul config<tile = {k = 64}, warp_grid = [1, 1, 2], instruction = "mma"> (%a = %x : tensor<64x96xbf16>, %b = %w : tensor<96x32xbf16>, %e = %ends : tensor<3xi32>) -> tensor<3x64x32xf32> {
+    %c = nd.grouped_matmul %a, %b, %e {lhs_contract = 1, rhs_contract = 0} : (tensor<64x96xbf16>, tensor<96x32xbf16>, tensor<3xi32>) -> tensor<3x64x32xf32>
+    kernel.yield %c : tensor<3x64x32xf32>
+  }
+  func.return %r : tensor<3x64x32xf32>
+}
