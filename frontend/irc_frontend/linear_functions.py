@@ -15,8 +15,8 @@ __all__ = ["conv", "dot", "einsum", "grouped_matmul", "inner", "kron", "matmul",
 
 
 def matmul(a: Like, b: Like, dtype: Any = None, precision: str = "default") -> Tensor:
-    """`dtype` is the element type of the result; `precision` (`f32`, `tf32`, `bf16`) how f32 operands are multiplied;
-    `f16` says that f16 operands are summed in f16."""
+    """`dtype` is the element type of the result; `precision` (`f32`, `tf32`, `bf16`) how f32 operands are multiplied.
+    Of 16-bit operands, `f32` asks for sums as accurate as those of f32, `f16` for sums of f16."""
     element = None if dtype is None else element_named(dtype)
     return Tensor.of(linear.matmul(node_of(a), node_of(b), element, precision))
 

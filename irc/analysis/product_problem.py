@@ -66,8 +66,9 @@ class Product:
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
     what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
     as what follows reduces rows and reads them again; else 1. precision: how f32 operands are multiplied, `default f32
-    tf32 bf16`. is_grouped: whether they are in groups whose ends are data; blocks then go their own ways. has_rest:
-    whether data cuts K, so that what is left of a step has a loop of its own, in which threads bring the operands.
+    tf32 bf16`; `f32` and `f16` of 16 bits say how they are summed. is_grouped: whether they are in groups whose ends
+    are data; blocks then go their own ways. has_rest: whether data cuts K, so that what is left of a step has a loop of
+    its own, in which threads bring the operands.
     block: elements of K of a block that is scaled before blocks are added up, 0 where none is; a step along K is one.
     alike: neighboring columns whose blocks have one scale, 0 where there are no such groups.
     """
@@ -113,6 +114,11 @@ class Product:
     has_rest: bool = False
     block: int = 0
     alike: int = 0
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether the program asks for sums of 16-bit operands that are as accurate as those of f32."""
+        return self.precision == "f32" and self.lhs.is_float and self.lhs.size == 2
 
     def come_in_pairs(self, side: str, step: int) -> bool:
         """Whether tiles of `step` along a side, "m" or "n", are known to come in pairs."""

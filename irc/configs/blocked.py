@@ -8,7 +8,13 @@ from math import prod
 
 from irc.analysis.budgets import stage_bytes
 from irc.analysis.product_problem import Product
-from irc.configs.product_instructions import can_split_mma, can_use_mma, mma_operands, mma_shapes
+from irc.configs.product_instructions import (
+    accumulators,
+    can_split_mma,
+    can_use_mma,
+    mma_operands,
+    mma_shapes,
+)
 from irc.configs.window_steps import parts_to_fill, step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
@@ -69,7 +75,8 @@ def choose_blocked(product: Product, machine: Target, given: ConfigAttr, instruc
     """The configs of all tiles, that of the tile first which ends first; before, those that have the sizes given."""
     is_wide = product.result.size > 4
     shapes = _FMA_SHAPES if not is_wide else _WIDE_SHAPES if instruction == "mma" else _FMA_SHAPES[2:]
-    if instruction == "mma" and (operands := mma_operands(product)) is not None and operands.sums > 1:
+    operands = mma_operands(product) if instruction == "mma" else None
+    if operands is not None and accumulators(product, operands) > 1 and not product.block:
         shapes = shapes[1:]  # a thread holds those of one step, too, and the parts of its operands
     if product.row > 1:
         shapes = _row_shapes(product, 128 * 64 if is_wide else 128 * 128)

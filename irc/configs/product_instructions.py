@@ -98,7 +98,7 @@ def _operands(product: Product, known: Mapping[str, OperandType]) -> OperandType
 
 def accumulators(product: Product, operands: OperandType) -> int:
     """Accumulators of a tile by a tensor core: a step that is summed from zero has one beside that of all steps."""
-    return max(operands.sums, 2 if product.block else 1)
+    return max(operands.sums, 2 if product.block or product.is_promoted else 1)
 
 
 def can_use_wgmma(product: Product, machine: Target) -> bool:

@@ -55,3 +55,12 @@ def test_cut_to_powers_of_two(path: Path, most: int) -> None:
 @pytest.mark.parametrize("least", [1, 37, 129])
 def test_at_odd_sizes(path: Path, least: int) -> None:
     check(path, taken(path, odd_dims(path, least)))
+
+
+def test_a_step_whose_program_asks_for_promoted_sums(tmp_path: Path) -> None:
+    """At its own size, where sums of the tensor core alone are not accurate enough for the results that are f32."""
+    (path,) = (path for path in EXAMPLES if path.stem == "gated_unit_step")
+    text = path.read_text().replace("(relu(r) * h) @ u", 'matmul(relu(r) * h, u, precision="f32")')
+    assert 'precision="f32"' in text
+    (tmp_path / "step.irc").write_text(text)
+    check(tmp_path / "step.irc", {})

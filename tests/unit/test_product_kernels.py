@@ -78,6 +78,14 @@ def test_rows_that_tensor_maps_cannot_load(element: str, copies: int) -> None:
         assert artifact.manifest["kernels"][-1]["config"]["tile"]["k"] == 64
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_16_bits_that_ask_for_promoted_sums(element: str) -> None:
+    artifact = product(element, "nn", 4096, "f32")
+    check(artifact, "HGMMA")
+    assert uses(opcodes(artifact.kernels[-1].cubin), "FADD")
+    assert not uses(opcodes(product(element, "nn", 4096).kernels[-1].cubin), "FADD")
+
+
 def test_f32_is_three_products_a_step() -> None:
     (cubin,) = (k.cubin for k in product("f32", "nt", 4096).kernels)
     shapes = [name for name in opcodes(cubin) if name.startswith("HGMMA")]

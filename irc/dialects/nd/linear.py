@@ -45,8 +45,9 @@ class MatmulOp(NdOp, IterationInterface):
     or in f64 for a result of f64; the sum is rounded to the result's element type, so that bf16 x bf16 -> f32 gives it
     unrounded. Integers are exact modulo the width of an integer result; for a float result i8 and ui8 accumulate in
     i32, wider ones in their own type. `precision` says how f32 operands are multiplied: `default` and `f32` accurately,
-    `tf32` and `bf16` after rounding them. `f16` says that sums of f16 products, for a result of f16, are f16 too: they
-    may be rounded after each addition.
+    `tf32` and `bf16` after rounding them. Of f16 and bf16, `f32` says that sums are as accurate as those of f32: tensor
+    cores add up one step along K, and ordinary additions the steps. `f16` says that sums of f16 products, for a result
+    of f16, are f16 too: they may be rounded after each addition.
     """
 
     name = "nd.matmul"

@@ -31,8 +31,8 @@ class PromoteSumsPass(ProgramPass):
     its length, always towards 0. A sum of one tile's depth (128 bytes of K) is short, and the additions of the map
     round to nearest: the result is as accurate as one of scalar multiply-adds (Ootomo and Yokota, "Recovering single
     precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022). It costs a
-    second accumulator. Products of 16-bit operands, of integers, and those that ask for `tf32` or `bf16` are left
-    alone.
+    second accumulator. Products of 16-bit operands are promoted where they ask for `f32`. Those of integers, and those
+    that ask for `tf32` or `bf16`, are left alone.
     """
 
     name: ClassVar[str] = "promote-sums"
@@ -49,8 +49,12 @@ class PromoteSumsPass(ProgramPass):
 
 def _is_promoted(dot: tile.DotOp, row: MatrixInstruction) -> bool:
     """Whether the dot's sums over K are made in parts."""
-    is_single = dot.precision is not None and dot.precision.data in SINGLE_PASS
-    return not is_single and row.takes(element_of(element_type_of(dot.lhs.type)).name).sums > 1
+    precision, element = (
+        None if dot.precision is None else dot.precision.data,
+        element_of(element_type_of(dot.lhs.type)),
+    )
+    is_asked = precision == "f32" and element.is_float and element.size == 2 and row.threads > 1
+    return is_asked or (precision not in SINGLE_PASS and row.takes(element.name).sums > 1)
 
 
 def _promote(dot: tile.DotOp) -> None:

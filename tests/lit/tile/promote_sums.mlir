@@ -141,3 +141,24 @@ tile.program @f32_by_mma(%x: !tile.view<64x64xf32>, %w: !tile.view<64x64xf32>, %
   }
   tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
 }
+
+// Operands of 16 bits are promoted where they ask for it.
+// CHECK-LABEL: @bf16_that_asks
+// CHECK:         tile.splat
+// CHECK:         tile.splat
+// CHECK-NEXT:    tile.dot
+// CHECK-NEXT:    tile.map
+tile.program @bf16_that_asks(%x: !tile.view<64x64xbf16>, %w: !tile.view<64x64xbf16>, %y: !tile.view<64x64xf32>) {results = 1 : i64, config = #kernel.config<tile = {m = 64, n = 64, k = 32}, stages = 2, warps = 4, instruction = "wgmma">} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.000000e+00 : f32
+  %s = tile.splat %zero : f32 -> tensor<64x64xf32>
+  %p = scf.for %k = %c0 to %c64 step %c32 iter_args(%acc = %s) -> (tensor<64x64xf32>) {
+    %a = tile.load %x[%c0, %k] : !tile.view<64x64xbf16> -> tensor<64x32xbf16>
+    %b = tile.load %w[%k, %c0] : !tile.view<64x64xbf16> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %acc {precision = "f32"} : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %p, %y[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+}
