@@ -290,6 +290,8 @@ class _Check:
 
     def _shared_memory(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         need = operand_bytes(product, config, tile)
+        if config.warp_grid is not None and config.warp_grid[2] > 1:
+            need += config.warp_grid[2] * product.count * tile["m"] * tile["n"] * product.result.size
         limit = block_memory(self._machine, config.occupancy)
         if need > limit:
             raise self._fail(
