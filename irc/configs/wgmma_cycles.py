@@ -44,8 +44,9 @@ COOL = 0.87
 """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
 the clock of SMs is faster then, and that of the L2 cache is not. An H100 multiplies 4096 cubed in 202 us in tiles of
 128 x 128, in 191 in those of 128 x 256; 8192 x 4096 x 4096 in 416, 352 in tiles of 128 x 192, 346 in those of 128 x 256
-(benchmarks/results/2026-11-25-h100-notes.md). Operands that fit into a quarter of the L2 come as fast as ever: 4096 x 4096 x
-512 takes 28.5 us in tiles of 128 x 128, 29.2 in those of 128 x 160, 30 to 31.8 in those of 128 x 192 (2026-11-27)."""
+(benchmarks/results/2026-11-25-h100-notes.md). Operands that fit into a quarter of the L2 come as fast as ever:
+4096 x 4096 x 512 takes 28.5 us in tiles of 128 x 128, 29.2 in those of 128 x 160, 30 to 31.8 in those of 128 x 192
+(2026-11-27)."""
 
 NARROW_BOXES = 1.25
 """How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no

@@ -129,6 +129,7 @@ func.func @exchanged(%x: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<8xbf16>) {
   %1 = nd.all_reduce %0 {monoid = "sum", over = "d"} : tensor<4xbf16>
   %2 = nd.all_gather %x {over = "d"} : tensor<4xbf16> -> tensor<8xbf16>
   func.return %1, %2 : tensor<4xbf16>, tensor<8xbf16>
+}
 
 // Sums that are to be f16 stay so: what follows takes them as they are.
 // CHECK-LABEL: @short_sums
