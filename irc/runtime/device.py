@@ -31,9 +31,10 @@ _FAILURES: tuple[type[Exception], ...] = (
 )
 """What cuda.core raises where the driver refuses, or where it foresees that."""
 
-KEPT_SHARE = 2
+KEPT_SHARE = 4
 """The pool keeps freed memory for later calls, up to this part (1 / KEPT_SHARE) of the device's: more is given back to
-the driver when it synchronizes. A step of training whose arena was given back waits for it to be mapped again."""
+the driver when it synchronizes, for other libraries to have. A step of training whose arena was given back waits for it
+to be mapped again."""
 
 LARGEST_DEFAULT_SHARED = 48 * 1024
 """Bytes of dynamic shared memory that a kernel may have without opting in (CUDA C++ Programming Guide, Shared

@@ -119,8 +119,8 @@ def memory_pool(
 
     initial: reserved at once, so that first calls need not ask the device for it. maximum: reserved at most; a call
     that needs more is an IrcError. It can be set while nothing of the pool is in use. kept: stays reserved when nothing
-    uses it, 1 GiB or `initial` where that is more. IrcError where there is no GPU, for sizes that contradict each
-    other, and where the device has not as much.
+    uses it, a quarter of the device's memory or `initial` where that is more. IrcError where there is no GPU, for sizes
+    that contradict each other, and where the device has not as much.
     """
     pool = MemoryPool(driver.device(device))
     pool.resize(initial, maximum, kept)
