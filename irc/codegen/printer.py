@@ -29,6 +29,7 @@ from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
 from irc.codegen.snippet import Snippet
 from irc.dialects.cuda import SPELLINGS, KernelOp, LookupOp, PtrType, SharedOp, TensorMapType
+from irc.ir.blocks import ops_in
 from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.support.diagnostics import IrcError, labels
@@ -58,7 +59,7 @@ def printed_ops() -> frozenset[type[Operation]]:
 
 def print_module(module: ModuleOp) -> str:
     """The C++ source of all kernels of a module; IrcError at an op that has no C++ form."""
-    kernels = [op for op in module.walk() if isinstance(op, KernelOp)]
+    kernels = [op for op in ops_in(module) if isinstance(op, KernelOp)]
     return print_kernels(kernels) if kernels else "// no cuda.kernel in this module\n"
 
 
@@ -162,14 +163,14 @@ class KernelPrinter:
         return f"const {self.type(value.type)} {name}"
 
     def _print_shared(self) -> None:
-        aligns = [op.align.value.data for op in self.kernel.walk() if isinstance(op, SharedOp)]
+        aligns = [op.align.value.data for op in ops_in(self.kernel) if isinstance(op, SharedOp)]
         if not aligns:
             return
         self.line(f"extern __shared__ __align__({max(16, *aligns)}) unsigned char shared_memory[];")
         self.line("const unsigned shared_base = (unsigned)__cvta_generic_to_shared(shared_memory);")
 
     def _print_tables(self) -> None:
-        for op in self.kernel.walk():
+        for op in ops_in(self.kernel):
             if isinstance(op, LookupOp) and op.values not in self._tables:
                 name = self._tables[op.values] = self._names.fresh("table")
                 texts = ", ".join(self.constant(IntegerAttr(value, i64), i64) for value in values_of(op.values))
@@ -278,7 +279,7 @@ STORAGE = ("f16", "bf16", "f8e4m3", "f8e5m2")
 
 def _instructions(kernel: KernelOp) -> set[str]:
     """The functions that instructions of a kernel are."""
-    rows = ((SPELLINGS[type(op)], op) for op in kernel.walk() if type(op) in SPELLINGS)
+    rows = ((SPELLINGS[type(op)], op) for op in ops_in(kernel) if type(op) in SPELLINGS)
     return {row.function_of(op) for row, op in rows if row.is_function(op)}
 
 

@@ -19,6 +19,7 @@ from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_
 from irc.driver.program import signature
 from irc.driver.reports import timed
 from irc.driver.reproducers import reproducing
+from irc.ir.blocks import ops_in
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
 from irc.ir.printer import print_ir
@@ -131,7 +132,7 @@ class Compilations:
     def begin(self, kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> None:
         """Compiles these kernels, which do not change any more, the largest first, so that none is left alone in the
         end. `options` are added to the compiler's."""
-        largest = sorted(kernels, key=lambda kernel: -sum(1 for _ in kernel.walk()))
+        largest = sorted(kernels, key=lambda kernel: -len(ops_in(kernel)))
         made = {kernel: self._pool.submit(compile_kernel, kernel, arch, options) for kernel in largest}
         self._made += [made[kernel] for kernel in kernels]
 

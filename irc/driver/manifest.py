@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from irc.analysis.costs import Cost, cost_of
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
+from irc.ir.blocks import ops_in
 from irc.ir.dtypes import element_of
 from irc.ir.extents import at_sizes, dims_of
 from irc.ir.iteration import CONTRACTIONS, pattern_of
@@ -47,7 +48,7 @@ class KernelFacts:
 
 def kernel_facts(module: ModuleOp) -> dict[str, KernelFacts]:
     """The facts of every `kernel.fused` that has a name, by name."""
-    named = [op for op in module.walk() if isinstance(op, FusedOp)]
+    named = [op for op in ops_in(module) if isinstance(op, FusedOp)]
     facts = {op.sym_name.data: _facts(op) for op in named if op.sym_name is not None}
     if dims := dims_of(module):
         empty = at_sizes(module, {dim.name: 0 for dim in dims})

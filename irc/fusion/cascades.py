@@ -14,6 +14,7 @@ from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, tags_of_elementwise
 from irc.fusion.cascade_cost import CascadeCost, cascade_cost
 from irc.fusion.graph import Cluster, FusionGraph, bits
+from irc.ir.blocks import ops_in
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target, target_of
 
@@ -58,7 +59,7 @@ def cascades_in(module: ModuleOp) -> Iterator[Cascade]:
     been rewritten."""
     machine = target_of(module)
     seen: set[Operation] = set()
-    for product in [op for op in module.walk() if is_product(op)]:
+    for product in [op for op in ops_in(module) if is_product(op)]:
         cascade = None if product in seen else cascade_of(product)
         if cascade is not None and is_one_kernel(cascade, machine):
             seen |= {*cascade.products, *cascade.across}

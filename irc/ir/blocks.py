@@ -1,4 +1,4 @@
-"""Blocks: the one of an op, and the op that ends one."""
+"""Blocks: the one of an op, the op that ends one, and all ops that are nested in one."""
 
 from __future__ import annotations
 
@@ -15,3 +15,22 @@ def end_of(block: Block) -> Operation:
     """The last op of a block that has one."""
     assert block.last_op is not None, "a block without ops has no end"
     return block.last_op
+
+
+def ops_in(op: Operation) -> list[Operation]:
+    """The op and all that is nested in it, in the order of a walk, as they are now. `Operation.walk` takes twice as
+    long: it has a generator for each op."""
+    found = [op]
+    _add_nested(op, found)
+    return found
+
+
+def _add_nested(op: Operation, found: list[Operation]) -> None:
+    for region in op.regions:
+        for block in region.blocks:
+            inner = block.first_op
+            while inner is not None:
+                found.append(inner)
+                if inner.regions:
+                    _add_nested(inner, found)
+                inner = inner.next_op

@@ -28,6 +28,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from irc.ir.alignment import ALIGN, ALIGNMENTS
+from irc.ir.blocks import ops_in
 from irc.ir.dominance import DIALECTS
 from irc.ir.donation import DONATED
 from irc.ir.extents import DIMS, fits
@@ -341,7 +342,7 @@ KERNELS = frozenset({"tile.program", "cuda.kernel", "cpu.kernel"})
 def first_fault(root: Operation) -> tuple[Operation, IrcError] | None:
     """The first op, of `root` and what is nested in it, with an attribute that it cannot carry, and what is said of
     it."""
-    for op in root.walk():
+    for op in ops_in(root):
         if not op.attributes and not isinstance(op, FuncOp):
             continue
         faults = [_fault(op, name, value, DISCARDABLE) for name, value in op.attributes.items()]

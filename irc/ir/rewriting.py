@@ -19,6 +19,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, Patt
 from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from irc.ir.blocks import ops_in
 from irc.support.diagnostics import IrcError
 
 OperationT = TypeVar("OperationT", bound=Operation)
@@ -93,7 +94,7 @@ def give_location(op: Operation, location: LocationAttr) -> None:
         op.location = location
     if not op.regions:
         return
-    for nested in op.walk():
+    for nested in ops_in(op):
         if isinstance(nested.location, UnknownLoc):
             nested.location = location
 
@@ -219,7 +220,7 @@ def rewrite(
 
     New ops without a location get that of the op that the pattern matched.
     """
-    size = sum(1 for _ in op.walk())
+    size = len(ops_in(op))
     applier = _Applier(patterns, what, max(MIN_BUDGET, limit * size), remove_dead)
 
     def between(*_: object) -> bool:

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from irc.analysis.invariants import SCRATCH_ALLOCATED, THREADS
 from irc.analysis.resources import check_shared
 from irc.dialects.cuda import KernelOp, ScratchOp, SharedOp
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.properties import number
 from irc.ir.targets import target_of
@@ -44,7 +45,7 @@ class AllocateScratchPass(Pass):
 
 def _allocate(kernel: KernelOp) -> None:
     groups: dict[int | None, list[ScratchOp]] = {}
-    for op in [each for each in kernel.walk() if isinstance(each, ScratchOp)]:
+    for op in [each for each in ops_in(kernel) if isinstance(each, ScratchOp)]:
         groups.setdefault(None if op.barrier is None else op.barrier.value.data, []).append(op)
     base = 0 if kernel.shared is None else kernel.shared.value.data
     apart = _apart(groups, target_of(kernel).shared_memory - base)

@@ -11,6 +11,7 @@ from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import KernelOp
 from irc.expansion.code import expand
 from irc.expansion.device_functions import function_of
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 
 
@@ -25,7 +26,7 @@ class ExpandDeviceMathPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [each for each in op.ops if isinstance(each, KernelOp)]:
-            for inner in list(kernel.walk()):
+            for inner in ops_in(kernel):
                 if len(inner.results) == 1 and inner.results[0].type == f32:
                     function = function_of(inner)
                     if function is not None:

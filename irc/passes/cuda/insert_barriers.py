@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import ORDERED, SCRATCH_ALLOCATED, THREADS
 from irc.dialects.cuda import ClusterSyncOp, KernelOp, NamedSyncOp, SharedAccessOp, SharedOp, SyncOp, WarpSyncOp
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
 from irc.support.diagnostics import IrcError
@@ -119,7 +120,7 @@ def _order(block: Block, state: State) -> None:
 
 
 def _loop(op: scf.ForOp | scf.WhileOp, state: State) -> None:
-    barriers = {barrier: None for each in op.walk() for barrier in _barriers(each)}
+    barriers = {barrier: None for each in ops_in(op) for barrier in _barriers(each)}
     state.repeat(barriers)
     for region in op.regions:
         _side(region, state)

@@ -20,6 +20,7 @@ from xdsl.rewriter import Rewriter
 from irc.analysis.budgets import BARRIER_BYTES
 from irc.analysis.invariants import CHANNELS_LOWERED, THREADS
 from irc.dialects import cuda
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
 from irc.layout.instructions import LANES, WARP_GROUP
@@ -109,7 +110,7 @@ def _neighbors(channel: cuda.ChannelOp) -> int:
 def _lower(kernel: cuda.KernelOp) -> None:
     ends: dict[SSAValue, End] = {}
     declared: list[Operation] = []
-    for op in list(kernel.walk()):
+    for op in ops_in(kernel):
         if isinstance(op, cuda.ChannelOp):
             declared.append(op)
             _in_place(op, partial(_set_up, op))

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import AtomicOp, LoadOp, LoadOrOp, StoreOp
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 
 _DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
@@ -31,7 +32,7 @@ class SplitOffsetsPass(Pass):
     requires = (THREADS,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for access in op.walk():
+        for access in ops_in(op):
             if isinstance(access, LoadOp | LoadOrOp | StoreOp | AtomicOp) and access.rest is None:
                 _split(access)
 

@@ -16,7 +16,7 @@ from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp, RegistersOp
 from irc.dialects.cuda.common import GLOBAL, AccessOp
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.ir.blocks import block_of, end_of
+from irc.ir.blocks import block_of, end_of, ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
@@ -44,7 +44,7 @@ class OverlapLaunchesPass(Pass):
         if not target_of(op).has_tma:
             return
         kernels = [kernel for kernel in op.ops if isinstance(kernel, KernelOp)]
-        waiting = [kernel for kernel in kernels if any(isinstance(inner, DependencyWaitOp) for inner in kernel.walk())]
+        waiting = [kernel for kernel in kernels if any(isinstance(inner, DependencyWaitOp) for inner in ops_in(kernel))]
         kept = {} if waiting else kept_operands(op)
         for kernel in kernels:
             if kernel not in waiting:
@@ -84,10 +84,10 @@ def _behind(op: Operation) -> Iterator[Operation]:
 def _needed(op: Operation, behind: Mapping[Operation, int], early: Set[SSAValue]) -> list[Operation] | None:
     """A load of such arguments, or a loop of such loads, with what it needs of the ops behind the wait, in order; None
     where it is something else, or cannot go there. behind: the place of each of those ops."""
-    loads = [inner for inner in op.walk() if isinstance(inner, GlobalLoadOp)]
+    loads = [inner for inner in ops_in(op) if isinstance(inner, GlobalLoadOp)]
     if not loads or not all(load.pointer in early for load in loads) or op.results:
         return None
-    if not all(isinstance(inner, GlobalLoadOp | scf.ForOp | scf.YieldOp) or is_pure(inner) for inner in op.walk()):
+    if not all(isinstance(inner, GlobalLoadOp | scf.ForOp | scf.YieldOp) or is_pure(inner) for inner in ops_in(op)):
         return None
     found, waiting = {op}, [op]
     while waiting:
@@ -107,7 +107,7 @@ def _needed(op: Operation, behind: Mapping[Operation, int], early: Set[SSAValue]
 def _first_access(block: Block) -> Operation:
     """The first of the kernel's own ops that accesses global memory, by itself or inside; the last without any."""
     last = end_of(block)
-    return next((op for op in block.ops if any(map(_is_access, op.walk()))), last)
+    return next((op for op in block.ops if any(map(_is_access, ops_in(op)))), last)
 
 
 def _is_access(op: Operation) -> bool:

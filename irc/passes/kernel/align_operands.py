@@ -23,6 +23,7 @@ from irc.analysis.product_problem import is_loadable, product_of
 from irc.configs.product_instructions import best_instruction
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConstantOp, PadOp, ReshapeOp, SliceOp
+from irc.ir.blocks import ops_in
 from irc.ir.discardable import UNREAD
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import is_broadcast
@@ -67,7 +68,7 @@ class AlignOperandsPass(Pass):
         if not (machine.has_tma and machine.has_wgmma):
             return
         found: dict[FusedOp, list[BlockArgument]] = {}
-        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp) and inner.kind is Anchor.MATMUL]:
+        for kernel in [inner for inner in ops_in(op) if isinstance(inner, FusedOp) and inner.kind is Anchor.MATMUL]:
             wanted = (kernel.config.instruction if kernel.config is not None else None) or self.instruction
             arguments = _unaligned(kernel)
             if not arguments or wanted not in (None, "wgmma") or not _helps(kernel, arguments, machine):

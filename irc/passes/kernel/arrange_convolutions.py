@@ -34,6 +34,7 @@ from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
+from irc.ir.blocks import ops_in
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
@@ -77,7 +78,7 @@ class ArrangeConvolutionsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine, copies = target_of(op), Copies()
-        for conv in [inner for inner in op.walk() if isinstance(inner, nd.ConvOp)]:
+        for conv in [inner for inner in ops_in(op) if isinstance(inner, nd.ConvOp)]:
             if _is_depthwise(conv):
                 if _is_turnable(conv) and (self.always or _pays_to_turn(conv, machine)):
                     _turn(conv, copies, [*range(1, len(conv.kernel_shape)), 0])

@@ -22,6 +22,7 @@ from irc.configs.product_instructions import accumulators, wgmma_operands
 from irc.configs.wgmma import explain_plans
 from irc.dialects.kernel import INSTRUCTIONS, Anchor, ConfigAttr, FusedOp
 from irc.dialects.nd import CollectiveOp
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
@@ -50,7 +51,7 @@ class ChooseConfigPass(Pass):
             raise IrcError(f"unknown instruction {self.instruction}", hint=f"choose-config knows {expected}")
         if not machine.exact_tiles:
             _check_supported(op)
-        kernels = [inner for inner in op.walk() if isinstance(inner, FusedOp)]
+        kernels = [inner for inner in ops_in(op) if isinstance(inner, FusedOp)]
         for kernel, first in firsts(kernels, lambda each: (each.config, written_before(each))):
             kernel.config = self._config(kernel, machine) if first is kernel else first.config
             if self.explain and kernel.kind is Anchor.MATMUL:
@@ -86,8 +87,8 @@ def _explain(kernel: FusedOp, machine: Target) -> str:
 
 def _check_supported(module: ModuleOp) -> None:
     """IrcError where a function has an op outside kernels that GPUs do not run so far."""
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        for op in function.walk():
+    for function in [op for op in ops_in(module) if isinstance(op, FuncOp)]:
+        for op in ops_in(function):
             is_alone = op.name.startswith("nd.") and not is_fusible(op) and not isinstance(op, CollectiveOp)
             if is_alone and not isinstance(op.parent_op(), FusedOp):
                 hint = "compile it for the target cpu"

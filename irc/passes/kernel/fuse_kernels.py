@@ -30,6 +30,7 @@ from irc.fusion.products import casts_to_store, ends_to_store, grow_epilogue, gr
 from irc.fusion.recomputation import copy_across_kernels, copy_escaping, find_repeated
 from irc.fusion.reductions import grow_reductions
 from irc.fusion.sink_into_consumer import sink_into_consumers
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 
@@ -46,7 +47,7 @@ class FuseKernelsPass(Pass):
     """Print the kernels to stderr, with their core, mainloop and epilogue."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+        for function in [inner for inner in ops_in(op) if isinstance(inner, FuncOp)]:
             if function.is_declaration:
                 continue
             remove_dead_code(function)

@@ -46,6 +46,7 @@ from irc.analysis.op_classes import (
 )
 from irc.dialects.nd.base import element_of
 from irc.dialects.nd.declared import declared_element
+from irc.ir.blocks import ops_in
 from irc.ir.discardable import REPEATED
 from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
@@ -69,7 +70,7 @@ class RecomputeNdPass(Pass):
     """Print what is kept and what is computed again, with its costs, to stderr."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+        for function in [inner for inner in ops_in(op) if isinstance(inner, FuncOp)]:
             if function.is_declaration:
                 continue
             remove_dead_code(function)

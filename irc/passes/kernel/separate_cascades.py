@@ -29,7 +29,7 @@ from irc.analysis.cascades import (
 from irc.analysis.op_classes import is_elementwise, is_product, is_splittable, reduced_axes, shape_of
 from irc.fusion.cascade_cost import cascade_cost
 from irc.fusion.cascades import fits, is_one_kernel
-from irc.ir.blocks import block_of
+from irc.ir.blocks import block_of, ops_in
 from irc.ir.discardable import ANY_ORDER, DECLARED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
@@ -52,7 +52,7 @@ class SeparateCascadesPass(Pass):
     """Sums may be added up in any order: results differ in their last bits from run to run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+        for function in [inner for inner in ops_in(op) if isinstance(inner, FuncOp) and not inner.is_declaration]:
             block = function.body.block
             order = {each: i for i, each in enumerate(block.ops)}
             for products in list(_families(block)):

@@ -26,7 +26,7 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
-from irc.ir.blocks import block_of
+from irc.ir.blocks import block_of, ops_in
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
@@ -51,7 +51,7 @@ class SplitReductionsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)
-        for kernel in [inner for inner in op.walk() if isinstance(inner, FusedOp)]:
+        for kernel in [inner for inner in ops_in(op) if isinstance(inner, FusedOp)]:
             if stages := _stages(kernel):
                 _split(kernel, stages, machine)
 

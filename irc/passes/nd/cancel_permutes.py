@@ -46,6 +46,7 @@ from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.declared import declared_element
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.shape import kept_axes
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
@@ -61,8 +62,8 @@ class CancelPermutesPass(Pass):
     """Evaluate ops on constants where the program is simplified again; it is where anything was permuted."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
-        for _ in range(sum(isinstance(inner, _ASKING) for inner in op.walk())):  # each round takes some out
+        functions = [inner for inner in ops_in(op) if isinstance(inner, FuncOp) and not inner.is_declaration]
+        for _ in range(sum(isinstance(inner, _ASKING) for inner in ops_in(op))):  # each round takes some out
             if not any([_turn(function.body.block) for function in functions]):  # noqa: C419
                 return
             CanonicalizeNdPass(fold_constants=self.fold_constants).apply(ctx, op)

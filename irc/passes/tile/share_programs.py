@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from irc.analysis.invariants import TILED
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
+from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 
 
@@ -36,7 +37,7 @@ class ShareProgramsPass(Pass):
             shared[program.sym_name.data] = equal.sym_name.data
             program.detach()
             program.erase()
-        for launch in [each for each in op.walk() if isinstance(each, LaunchOp)]:
+        for launch in [each for each in ops_in(op) if isinstance(each, LaunchOp)]:
             name = launch.callee.root_reference.data
             if name in shared:
                 launch.callee = SymbolRefAttr(shared[name])
@@ -45,7 +46,7 @@ class ShareProgramsPass(Pass):
 def _outline(program: tile.ProgramOp) -> object:
     """What equal programs have in common, quickly compared."""
     block = program.body.block
-    return tuple(block.arg_types), tuple(op.name for op in program.walk())
+    return tuple(block.arg_types), tuple(op.name for op in ops_in(program))
 
 
 def _equal(a: tile.ProgramOp, b: tile.ProgramOp) -> bool:

@@ -16,6 +16,7 @@ from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import Anchor, FusedOp, LaunchOp
 from irc.ir.alignment import alignment_of
+from irc.ir.blocks import ops_in
 from irc.ir.discardable import INTERPRETED
 from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
@@ -48,9 +49,10 @@ class TileKernelsPass(Pass):
     establishes = (TILED, LAYOUT_FREE)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = {str(o.properties["sym_name"]) for o in op.walk() if "sym_name" in o.properties}
+        inner = ops_in(op)
+        names = {str(o.properties["sym_name"]) for o in inner if "sym_name" in o.properties}
         taken = {n.strip('"') for n in names}
-        kernels = [o for o in op.walk() if isinstance(o, FusedOp)]
+        kernels = [o for o in inner if isinstance(o, FusedOp)]
         known: dict[FusedOp, str] = {}
         for fused, first in firsts(kernels, lambda each: each.config):
             if first is fused and (name := _tiled(op, fused, _name(fused, taken))) is not None:
