@@ -9,7 +9,7 @@ from irc.configs.columns import can_have_columns
 from irc.dialects.kernel import TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import atoms_of
-from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, OperandType
+from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, SHORT_SUMS, OperandType
 
 _READ_AS = {"tf32": "f32", "u8": "i8"}
 """The types of the IR that hold operands, where they have other names."""
@@ -91,7 +91,7 @@ def mma_operands(product: Product) -> OperandType | None:
 def _operands(product: Product, known: Mapping[str, OperandType]) -> OperandType | None:
     if not are_multiplied(product):
         return None
-    asked = {("f32", "tf32"): "tf32", ("f16", "f16"): "f16 in f16"}
+    asked = {("f32", "tf32"): "tf32", ("f16", "f16"): SHORT_SUMS}
     found = known.get(asked.get((product.lhs.name, product.precision), product.lhs.name))
     return found if found is not None and found.accumulator == product.result.name else None
 

@@ -66,6 +66,9 @@ class MatrixInstruction:
         return self.operands.get(element, OperandType(element, element))
 
 
+SHORT_SUMS = "f16 in f16"
+"""The row of products of f16 whose sums are f16."""
+
 _SHARED, _REGISTERS = frozenset({"shared"}), frozenset({"registers"})
 
 MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
@@ -98,7 +101,7 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                 operands={
                     "bf16": OperandType("bf16", "f32"),
                     "f16": OperandType("f16", "f32"),
-                    "f16 in f16": OperandType("f16", "f16"),
+                    SHORT_SUMS: OperandType("f16", "f16"),
                     "f8e4m3": OperandType("f16", "f32"),
                     "f8e5m2": OperandType("f16", "f32"),
                     "i8": OperandType("i8", "i32"),

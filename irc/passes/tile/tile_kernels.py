@@ -22,6 +22,7 @@ from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of, remove_dead_code
 from irc.ir.targets import target_of
+from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, SHORT_SUMS
 from irc.layout.requests import WIDEST
 from irc.support.diagnostics import IrcError
 from irc.tiling.domains import Bindings, Domains, Operand
@@ -173,7 +174,9 @@ def _hints(fused: FusedOp) -> list[str | None]:
 
 def _has_short_sums(fused: FusedOp) -> bool:
     """Whether products that ask for sums of f16 have them."""
-    return fused.kind is Anchor.MATMUL and fused.config is not None and fused.config.instruction == "mma"
+    name = None if fused.config is None else fused.config.instruction
+    row = None if name is None else MATRIX_INSTRUCTIONS.get(name)
+    return fused.kind is Anchor.MATMUL and row is not None and SHORT_SUMS in row.operands
 
 
 def _operand(value: SSAValue) -> Operand:
