@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of
-from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, shape_of
+from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, precision_of, shape_of
 from irc.analysis.product_problem import multiplied
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, tags_of_elementwise
@@ -32,10 +32,11 @@ spill."""
 
 
 def fits(cascade: Cascade, machine: Target) -> bool:
-    """Whether a block can hold rows of all products, of matrix instructions on operands of 16 bits that are arrays."""
+    """Whether a block can hold rows of all products, of matrix instructions on operands of 16 bits that are arrays.
+    Sums that a program asks for, f16 or promoted ones, are those of products by themselves."""
     products = (*cascade.scores, *cascade.products, *cascade.across)
     narrow = all(multiplied(op, side).size == 2 for op in products for side in (0, 1))
-    if not narrow or not machine.mma:
+    if not narrow or not machine.mma or any(precision_of(op) in ("f16", "f32") for op in products):
         return False
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     depths, columns = [each.extents("k") for each in first], [each.extents("n") for each in last]

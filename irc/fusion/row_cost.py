@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from irc.analysis.op_classes import size_of
+from irc.analysis.op_classes import precision_of, size_of
 from irc.analysis.product_problem import multiplied
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
@@ -54,7 +54,8 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
     has no room for them."""
     element, result = multiplied(product, 0), element_of(product.results[0].type)
     # Sums of steps are kept beside the sum of all (promote-sums); f64 takes two registers.
-    sums = 2 if element.size in (4, 8) or element.name.startswith("f8") else 1
+    is_promoted = precision_of(product) == "f32" or element.name.startswith("f8")
+    sums = 2 if element.size in (4, 8) or is_promoted else 1
     most = MAX_COLUMNS // count // sums
     if not 1 < columns <= most - most % COLUMNS:
         return None

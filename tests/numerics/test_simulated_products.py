@@ -321,6 +321,31 @@ def test_programs_of_warps_along_k(name: str) -> None:
     program.check()
 
 
+ASKED = {
+    "attention": """func f(q: f16[64, 32], k: f16[96, 32], v: f16[96, 32]) -> f16[64, 32] {{
+    s = matmul(q, transpose(k), precision="{precision}") * 0.125
+    return matmul(softmax(s, axis=-1), v, precision="{precision}")
+}}
+""",
+    "gated": """func f(x: f16[64, 32], w: f16[32, 96], v: f16[32, 96]) -> f16[64, 96] {{
+    return silu(matmul(x, w, precision="{precision}")) * matmul(x, v, precision="{precision}")
+}}
+""",
+    "rows": """func f(x: f16[64, 32], w: f16[32, 96]) -> f16[64, 96] {{
+    return softmax(matmul(relu(x), w, precision="{precision}"), axis=-1)
+}}
+""",
+    "vector": 'func f(x: f16[1, 640], w: f16[640, 96]) -> f16[1, 96] {{\n    return matmul(x, w, precision="{precision}")\n}}\n',
+}
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("precision", ["f16", "f32"])
+@pytest.mark.parametrize("name", ASKED)
+def test_sums_that_programs_ask_for(name: str, precision: str, arch: str) -> None:
+    lowered(ASKED[name].format(precision=precision), arch=arch).check()
+
+
 def test_a_step_of_eight_is_the_shorter_instruction() -> None:
     program = lowered(product_text("bf16", 32, 32, 40), (32, 32, 8), arch="sm_80", stages=1)
     assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8_b16"}
