@@ -13,6 +13,9 @@ from irc.runtime.memory_pool import MemoryPool, memory_pool
 from irc.support.diagnostics import IrcError
 
 MIB = 1 << 20
+TOTAL = 1 << 31
+"""Bytes of the device."""
+
 PIECE = 2 * MIB
 """What the driver takes from the device at a time."""
 
@@ -54,7 +57,7 @@ class Driver:
 
     def call(self, function: str, *arguments: Any) -> Any:
         if function == "cuMemGetInfo":
-            return 1 << 30, 1 << 31
+            return 1 << 30, TOTAL
         pool = self.pools[arguments[0]]
         match function, arguments[1:]:
             case "cuMemPoolGetAttribute", (attribute,):
@@ -110,7 +113,7 @@ def on_driver(monkeypatch: pytest.MonkeyPatch, books: Driver) -> Driver:
 def test_what_a_pool_begins_with_is_reserved_and_stays(books: Driver) -> None:
     pool = irc.memory_pool(64 * MIB)
     assert (pool.used, pool.reserved, pool.most_used) == (0, 64 * MIB, 64 * MIB)
-    assert (pool.kept, pool.maximum) == (1 << 30, None)
+    assert (pool.kept, pool.maximum) == (TOTAL // 4, None)
     memory = driver.device(0).allocate(3 * MIB, 7)
     assert (pool.used, pool.reserved) == (3 * MIB, 64 * MIB)
     assert irc.memory_pool(64 * MIB).reserved == 64 * MIB, "nothing more is asked for"
@@ -135,7 +138,7 @@ def test_what_is_kept_and_the_largest_sizes_are_set(books: Driver) -> None:
 
 def test_a_pool_has_no_more_than_its_maximum(books: Driver) -> None:
     pool = irc.memory_pool(4 * MIB, 16 * MIB)
-    assert (pool.reserved, pool.maximum, pool.kept) == (4 * MIB, 16 * MIB, 1 << 30)
+    assert (pool.reserved, pool.maximum, pool.kept) == (4 * MIB, 16 * MIB, TOTAL // 4)
     assert repr(pool).endswith("reserved, at most 16.0 MiB>")
     kept = driver.device(0).allocate(12 * MIB, 7)
     with pytest.raises(IrcError, match=r"not enough memory in the pool: 0\.01 GiB are needed, 0\.00 GiB of at most"):
