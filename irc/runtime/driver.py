@@ -71,9 +71,14 @@ def present_arch() -> str:
     return SUPPORTED[found]
 
 
-@cache
 def device(ordinal: int = 0) -> Device:
-    """The device with this number; IrcError where there is no GPU."""
+    """The device with this number, the same one at each call; IrcError where there is no GPU."""
+    return device_of(ordinal)
+
+
+@cache
+def device_of(ordinal: int) -> Device:
+    """As `device`; by a number alone, so that it is made once."""
     require_device()
     from irc.runtime.device import Device
 

@@ -178,7 +178,20 @@ def test_sizes_that_are_none_are_refused(books: Driver, sizes: dict[str, Any], m
 
 
 def test_there_is_no_pool_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver.device.cache_clear()
+    driver.device_of.cache_clear()
     monkeypatch.setattr(driver, "is_present", lambda: False)
     with pytest.raises(IrcError, match="no CUDA GPU is present"):
         irc.memory_pool()
+
+
+def test_the_first_device_is_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for by its number or without: there is one pool."""
+    wrapper = pytest.importorskip("irc.runtime.device")
+    monkeypatch.setattr(driver, "require_device", lambda: None)
+    monkeypatch.setattr(wrapper, "Device", lambda ordinal: SimpleNamespace(ordinal=ordinal))
+    driver.device_of.cache_clear()
+    try:
+        assert driver.device() is driver.device(0)
+        assert driver.device(1) is not driver.device()
+    finally:
+        driver.device_of.cache_clear()
