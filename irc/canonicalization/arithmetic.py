@@ -13,7 +13,16 @@ from math import frexp
 
 from xdsl.ir import SSAValue
 
-from irc.canonicalization.simplify import Table, defined_by, for_each, is_splat, merged, splat_like, splat_of
+from irc.canonicalization.simplify import (
+    Table,
+    defined_by,
+    for_each,
+    is_splat,
+    merged,
+    of_operands,
+    splat_like,
+    splat_of,
+)
 from irc.dialects import nd
 from irc.ir.dtypes import Element
 from irc.ir.rewriting import Inserter
@@ -31,6 +40,7 @@ COMMUTATIVE = (
 )
 
 
+@of_operands(nd.ConstantOp)
 def constant_to_the_right(op: nd.BinaryOp, at: Inserter) -> SSAValue | None:
     lhs, rhs = op.operands
     if defined_by(lhs, nd.ConstantOp) is None or defined_by(rhs, nd.ConstantOp) is not None:
@@ -51,6 +61,7 @@ def _all_ones(value: SSAValue) -> bool:
 # Sums and products
 
 
+@of_operands(nd.ConstantOp, nd.NegOp)
 def add(op: nd.AddOp, at: Inserter) -> SSAValue | None:
     lhs, rhs = op.operands
     if is_splat(rhs, -0.0 if _is_float(rhs) else 0):
@@ -72,6 +83,7 @@ def sub(op: nd.SubOp, at: Inserter) -> SSAValue | None:
     return None
 
 
+@of_operands(nd.ConstantOp, nd.NegOp)
 def mul(op: nd.MulOp, at: Inserter) -> SSAValue | None:
     lhs, rhs = op.operands
     factor = splat_of(rhs)
@@ -86,6 +98,7 @@ def mul(op: nd.MulOp, at: Inserter) -> SSAValue | None:
     return at.value(nd.MulOp(left.x, right.x))
 
 
+@of_operands(nd.ConstantOp)
 def div(op: nd.DivOp, at: Inserter) -> SSAValue | None:
     lhs, rhs = op.operands
     divisor = splat_of(rhs)
@@ -105,6 +118,7 @@ def _has_exact_reciprocal(value: float, element: Element) -> bool:
     return abs(mantissa) == 0.5 and abs(exponent) <= most - 4
 
 
+@of_operands(nd.ConstantOp)
 def pow(op: nd.PowOp, at: Inserter) -> SSAValue | None:
     """pow(x, 0) is 1, of NaN too; 1, 2 and 3 are products; -1 of a float is the reciprocal."""
     if is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0):

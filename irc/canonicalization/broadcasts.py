@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from irc.canonicalization.simplify import Table, defined_by, for_each, rebuilt, splat_of
+from irc.canonicalization.simplify import Table, defined_by, for_each, of_operands, rebuilt, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, shape_of
 from irc.dialects.nd.elementwise import Elementwise
 from irc.ir.rewriting import Inserter
 
 
+@of_operands(nd.BroadcastOp)
 def before_broadcast(op: Elementwise, at: Inserter) -> SSAValue | None:
     first = _common_source(op)
     if first is None:

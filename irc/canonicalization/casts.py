@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from irc.canonicalization.simplify import Table, defined_by, rebuilt
+from irc.canonicalization.simplify import Table, defined_by, of_operands, rebuilt
 from irc.dialects import nd
 from irc.dialects.nd.base import ints
 from irc.dialects.nd.declared import is_deferred
@@ -61,6 +61,7 @@ def cast_to_own_type(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     return op.x if op.x.type == op.result.type and is_rounded(op.x) else None
 
 
+@of_operands(nd.CastOp)
 def cast_of_exact_cast(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     """cast(cast(x, B), C) is cast(x, C) where B holds every value of x: the outer cast sees the same value.
 
@@ -77,6 +78,7 @@ def cast_of_exact_cast(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     return rebuilt(at, op, [inner.x], nd.shape_of(op.result))
 
 
+@of_operands(nd.PermuteOp)
 def narrowing_cast_of_permute(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     permute = defined_by(op.x, nd.PermuteOp)
     if permute is None or nd.element_of(op.result).size >= nd.element_of(op.x).size or not permute.result.has_one_use():
@@ -85,6 +87,7 @@ def narrowing_cast_of_permute(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     return rebuilt_permute(at, permute, cast)
 
 
+@of_operands(nd.CastOp)
 def permute_of_widening_cast(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     cast = defined_by(op.x, nd.CastOp)
     if cast is None or nd.element_of(cast.x).size >= nd.element_of(op.x).size or not cast.result.has_one_use():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from irc.canonicalization.simplify import splat_like
+from irc.canonicalization.simplify import of_operands, splat_like
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, shape_of
 from irc.dialects.nd.declared import is_deferred
@@ -37,6 +37,7 @@ MOVES = (nd.IndexMapOp, nd.TriangleOp, nd.WhereOp, nd.TakeOp, nd.TakeAlongOp)
 """Ops whose results are elements of their operands (or zero), rounded where those are."""
 
 
+@of_operands(nd.ConstantOp)
 def fold(op: Operation, at: Inserter) -> SSAValue | None:
     """The constant that the op gives, where its operands are constants and folding is allowed."""
     constants: list[nd.ConstantOp] = []

@@ -25,7 +25,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.canonicalization.matmul import absorbs
-from irc.canonicalization.simplify import Table, defined_by, for_each, merged, rebuilt, splat_of
+from irc.canonicalization.simplify import Table, defined_by, for_each, merged, of_operands, rebuilt, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, plain, shape_of
 from irc.dialects.nd.elementwise import Elementwise
@@ -49,9 +49,8 @@ def _own_reshape(value: SSAValue) -> nd.ReshapeOp | None:
     return reshape if is_own else None
 
 
+@of_operands(nd.ReshapeOp)
 def before_reshape(op: Elementwise, at: Inserter) -> SSAValue | None:
-    if not any(isinstance(operand.owner, nd.ReshapeOp) for operand in op.operands):
-        return None
     reshapes = [_unit_reshape(operand) or _own_reshape(operand) for operand in op.operands]
     shapes = {shape_of(reshape.x) for reshape in reshapes if reshape is not None}
     if len(shapes) != 1:
@@ -117,6 +116,7 @@ def _reduced_axes(shape: Sequence[int], reshaped: Sequence[int], axes: Sequence[
     return found
 
 
+@of_operands(nd.ReshapeOp)
 def narrowing_cast_of_reshape(op: nd.CastOp, at: Inserter) -> SSAValue | None:
     reshape = defined_by(op.x, nd.ReshapeOp)
     if reshape is None or nd.element_of(op.result).size >= nd.element_of(op.x).size or not op.x.has_one_use():
@@ -141,6 +141,7 @@ def _factors(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[in
     return groups
 
 
+@of_operands(nd.PermuteOp)
 def split_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     """A reshape of a permute that splits axes: they are split first. Products read any order of what was split."""
     permute = defined_by(op.x, nd.PermuteOp)
@@ -158,6 +159,7 @@ def split_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     return at.value(nd.PermuteOp(at.value(nd.ReshapeOp(permute.x, extents)), places))
 
 
+@of_operands(nd.PermuteOp)
 def merge_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     """A reshape for products that merges axes of a permute: they are merged first, where they are neighbors in
     memory."""

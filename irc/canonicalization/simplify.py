@@ -22,7 +22,24 @@ from irc.ir.rewriting import Inserter
 
 Simplification: TypeAlias = Callable[[Any, Inserter], SSAValue | None]
 Table: TypeAlias = dict[type[Operation], list[Simplification]]
+Asked: TypeAlias = dict[type[Operation], list[tuple[Simplification, frozenset[type] | None]]]
 OperationT = TypeVar("OperationT", bound=Operation)
+SimplificationT = TypeVar("SimplificationT", bound=Callable[[Any, Inserter], SSAValue | None])
+
+
+_WANTED: dict[Simplification, frozenset[type]] = {}
+"""By simplification, the classes of ops one of which has to define an operand."""
+
+
+def of_operands(*classes: type[Operation]) -> Callable[[SimplificationT], SimplificationT]:
+    """Says of a simplification that it does nothing where no operand is defined by an op of these classes. Most ops
+    have none of them: they are not asked."""
+
+    def note(simplification: SimplificationT) -> SimplificationT:
+        _WANTED[simplification] = frozenset(classes)
+        return simplification
+
+    return note
 
 
 def merged(*tables: Mapping[type[Operation], Sequence[Simplification]]) -> Table:
@@ -48,19 +65,25 @@ class SimplifyPattern(RewritePattern):
 
     table: Table
     general: Sequence[Simplification] = ()
-    _of: Table = field(default_factory=Table)
-    """What was asked for: of each class, `general` and its own."""
+    _of: Asked = field(default_factory=Asked)
+    """What was asked for: of each class, `general` and its own, each with what it wants of operands."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         simplifications = self._of.get(type(op))
         if simplifications is None:
-            simplifications = self._of[type(op)] = [*self.general, *self.table.get(type(op), ())]
+            every = (*self.general, *self.table.get(type(op), ()))
+            simplifications = self._of[type(op)] = [(each, _WANTED.get(each)) for each in every]
         if not simplifications or len(op.results) != 1:
             return
-        if rewriter.insertion_point.insert_before is not op:
-            rewriter.insertion_point = InsertPoint.before(op)
-        at = Inserter(rewriter, op.location)
-        for simplify in simplifications:
+        makers = {type(operand.owner) for operand in op.operands}
+        at = None
+        for simplify, wanted in simplifications:
+            if wanted is not None and wanted.isdisjoint(makers):
+                continue
+            if at is None:
+                if rewriter.insertion_point.insert_before is not op:
+                    rewriter.insertion_point = InsertPoint.before(op)
+                at = Inserter(rewriter, op.location)
             value = simplify(op, at)
             if value is not None:
                 _carry(op, value)
