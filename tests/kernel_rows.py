@@ -13,7 +13,7 @@ from irc.runtime.compare import Array, compare
 from irc_tools.bench.case import compiled, named_arguments
 from irc_tools.bench.draws import draw_block
 from irc_tools.bench.suite import Row
-from irc_tools.bench.torch_peers import body_function
+from irc_tools.bench.torch_steps import body_function
 
 
 def check_row(row: Row, target: str) -> None:

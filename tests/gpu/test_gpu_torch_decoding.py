@@ -10,7 +10,7 @@ import pytest
 
 from irc.runtime.driver import is_present
 from irc_tools.bench.suite import load_suite
-from irc_tools.bench.torch_peers import body_function
+from irc_tools.bench.torch_steps import body_function
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]

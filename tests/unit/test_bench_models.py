@@ -10,9 +10,10 @@ import pytest
 from irc.runtime.workbench import Variant
 from irc_tools.bench import models
 from irc_tools.bench.measure import Settings
-from irc_tools.bench.models import Training, measure_model
+from irc_tools.bench.models import measure_model
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.suite import Row
+from irc_tools.bench.torch_steps import Training
 
 torch = pytest.importorskip("torch")
 
@@ -60,7 +61,7 @@ def test_gradients_are_all_parameters_and_have_no_dropout() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.9), torch.nn.Linear(4, 2))
     model.register_parameter("unused", torch.nn.Parameter(torch.ones(3)))
     x = torch.randn(5, 4)
-    found = Training(torch, model.train(), TRAINING).result(model, [x])
+    found = Training(torch, model.train(), TRAINING.name, TRAINING.loss).result(model, [x])
     assert all(p.grad is None for p in model.parameters())
     model.eval()(x).square().mean().backward()
     parts = [torch.zeros(3) if p.grad is None else p.grad.flatten() for p in model.parameters()]

@@ -19,7 +19,7 @@ from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated
 from irc_tools.bench.suite import FOLDER, Row, known_suites, load_suite
-from irc_tools.bench.torch_peers import body_function
+from irc_tools.bench.torch_steps import body_function
 
 SUITES = {name: load_suite(name) for name in known_suites()}
 NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]

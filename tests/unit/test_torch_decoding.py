@@ -11,7 +11,7 @@ from torch_models import library
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_tools.bench.suite import load_suite
-from irc_tools.bench.torch_peers import body_function
+from irc_tools.bench.torch_steps import body_function
 
 SMALL = {"layers": 2, "width": 32, "heads": 4, "groups": 2, "inner": 48, "words": 64, "length": 8, "batch": 2}
 

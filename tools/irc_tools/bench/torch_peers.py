@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,29 +14,10 @@ from irc.runtime.workbench import Enqueue, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import TRITON
 from irc_tools.bench.case import Case, tolerated
-
-MODES: dict[str, dict[str, Any]] = {
-    "eager": {},
-    "compile": {},
-    "max-autotune": {"mode": "max-autotune-no-cudagraphs"},
-    "reduce-overhead": {"mode": "reduce-overhead"},
-}
-"""Options of torch.compile. max-autotune is without its CUDA graph, which would copy the inputs of each set into its
-own: the host is ahead of the device anyway where that is what is timed."""
+from irc_tools.bench.torch_steps import MODES, body_function
 
 CHUNK = 1 << 26
 """Elements that are compared at once."""
-
-
-def body_function(row: str, body: str, arguments: Sequence[str], namespace: dict[str, Any]) -> Callable[..., Any]:
-    """The Python function of a row's body. IrcError where it does not parse."""
-    source = f"def work({', '.join(arguments)}):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
-    made = dict(namespace)
-    try:
-        exec(compile(source, f"<torch of {row}>", "exec"), made)
-    except SyntaxError as error:
-        raise IrcError(f"row {row!r}: its torch body is no Python: {error}") from error
-    return made["work"]
 
 
 class TorchArrays:
