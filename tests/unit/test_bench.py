@@ -211,6 +211,7 @@ def test_without_a_gpu_a_run_says_so(capsys: pytest.CaptureFixture[str]) -> None
         (["--filter", "no such row"], "no row of memory has no such row in its name"),
         (["--repetitions", "0"], "--repetitions 0: expected a positive number"),
         (["--seed", "-1"], "--seed -1: expected a number that is not negative"),
+        (["--limit", "0"], "--limit 0: expected a positive number of seconds"),
         (["--peers", "eager,jax"], "--peers: unknown 'jax'"),
         (["--plot", "picture.gif"], "--plot picture.gif: expected a file that ends in .svg or .png"),
         (["--suite", "memory", "--suite", "gemm", "--json", "x"], "--json and --plot take one suite at a time"),

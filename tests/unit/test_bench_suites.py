@@ -18,7 +18,7 @@ from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated
-from irc_tools.bench.suite import FOLDER, Row, known_suites, load_suite
+from irc_tools.bench.suite import FIRST_CALL, FOLDER, Row, known_suites, load_suite
 from irc_tools.bench.torch_steps import body_function
 
 SUITES = {name: load_suite(name) for name in known_suites()}
@@ -49,7 +49,7 @@ def test_the_suites_cover_the_targets() -> None:
 def test_a_model_is_a_function_of_its_dims(row: Row) -> None:
     assert callable(body_function(row.name, row.model, list(row.dims), {}))
     assert callable(body_function(row.name, row.loss or "pass", ["model", "*inputs"], {}))
-    assert row.bars and {"eager", "compile"} <= set(row.peers)
+    assert row.bars and set(row.peers) >= ({"compile"} if row.clock == FIRST_CALL else {"eager", "compile"})
 
 
 @pytest.mark.parametrize("names", [("torch-models", "torch-training"), ("torch-vision", "torch-vision-training")])
@@ -72,6 +72,32 @@ def test_a_row_says_what_differs_from_that_of_its_name_in_the_base(tmp_path: Pat
         f"{ROW}clock = 'calls'\n[[rows]]\nname = 'c'\nbase = 'a'\ndims = {{ N = 2 }}\n"
     )
     assert load_suite(str(tmp_path / "third.toml")).rows[1] == Row("c", "p", clock="calls", dims={"N": 2})
+
+
+def test_a_suite_may_have_several_bases_and_a_clock_and_bars_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "first.toml").write_text(f"{ROW}clock = 'calls'\nbars = ['1 of copy']\n")
+    (tmp_path / "second.toml").write_text(ROW.replace('"a"', '"b"'))
+    (tmp_path / "third.toml").write_text(
+        "base = ['first', 'second']\nclock = 'graph'\nbars = ['2 of copy']\n"
+        "[[rows]]\nname = 'a'\n[[rows]]\nname = 'c'\nbase = 'b'\nclock = 'host'\n"
+    )
+    bars = (parse_bar("2 of copy"),)
+    assert load_suite(str(tmp_path / "third.toml")).rows == (
+        Row("a", "p", clock="graph", bars=bars),
+        Row("c", "p", clock="host", bars=bars),
+    )
+
+
+def test_compile_times_are_of_models_of_all_kinds() -> None:
+    suite = SUITES["compile-torch"]
+    assert suite.times_first_calls and not any(SUITES[name].times_first_calls for name in ("memory", "torch-models"))
+    names = {row.name for row in suite.rows}
+    assert len(names) == 20
+    assert {row.name for name in ("torch-models", "torch-vision") for row in SUITES[name].rows} < names
+    assert all(row.small and [bar.text for bar in row.bars] == ["1.00 of compile"] for row in suite.rows)
+    assert {(each.group, each.statistic) for each in suite.summaries} == {
+        (group, statistic) for group in ("cold", "warm") for statistic in ("geomean", "least")
+    }
 
 
 @long(3)
@@ -185,6 +211,7 @@ def test_bars_hold_within_one_percent() -> None:
 
 CONVOLUTION = "[[convolutions]]\nname = 'a'\nx = [1, 2, 3, 4]\noutputs = 2\nwindow = [1, 1]\n"
 ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
+FIRST = "[[rows]]\nname = 'b'\nmodel = 'return None'\nclock = 'first call'\n"
 
 
 @pytest.mark.parametrize(
@@ -203,6 +230,10 @@ ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
         ("base = 'none'\n" + ROW, "none.toml"),
         ("base = 'suite'\n[[rows]]\nname = 'a'", "expected a name, and a program, a file, a model or a kernel"),
         (ROW + ROW, "two rows are named 'a'"),
+        (ROW + "clock = 'first call'", "row 'a': a first call is of a model"),
+        ("peers = ['eager']\n" + FIRST, "row 'b': a first call is of a model"),
+        (ROW + FIRST, "rows whose clock is 'first call' are a suite of their own"),
+        ("base = 1\n" + ROW, "base: expected a list of strings"),
         (ROW + "[[rows]]\nname = 'b'\nbase = 'c'", "row 'b': no row 'c' is before it"),
         (
             "[random]\nseed = 1",

@@ -13,8 +13,8 @@ PACKAGES = ("xdsl", "numpy", "cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", 
 
 
 def describe() -> dict[str, object]:
-    """The date (UTC), irc's commit where it is known, the GPU and its driver (absent without `nvidia-smi`), Python and
-    the versions of packages."""
+    """The date (UTC), irc's commit where it is known, the GPU and its driver (absent without `nvidia-smi`), cores,
+    Python and the versions of packages."""
     found: dict[str, object] = {"date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}
     commit = _commit()
     if commit is not None:
@@ -22,6 +22,7 @@ def describe() -> dict[str, object]:
     gpu = _gpu()
     if gpu is not None:
         found["gpu"], found["driver"] = gpu
+    found["cores"] = os.cpu_count()
     found["python"] = platform.python_version()
     found["packages"] = {name: version for name in PACKAGES if (version := _version(name)) is not None}
     return found

@@ -15,7 +15,10 @@ HOST = ("launches", "bound")
 
 TRITON = "triton"
 
-PEERS = ("eager", "compile", "max-autotune", "reduce-overhead", TRITON)
+COMPILERS = ("compile", "max-autotune", "reduce-overhead")
+"""Modes of torch's own compiler."""
+
+PEERS = ("eager", *COMPILERS, TRITON)
 """Ways in which torch runs the same work, and a kernel of Triton that does, in the order of tables."""
 
 RIVAL = "rival"

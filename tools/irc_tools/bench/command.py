@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser
@@ -16,6 +17,9 @@ from irc_tools.bench.record import Record, RowRecord, read_record, write_record
 from irc_tools.bench.report import print_comparison, print_record, progress
 from irc_tools.bench.suite import Suite, known_suites, load_suite
 from irc_tools.errors import guarded
+
+if TYPE_CHECKING:
+    from irc_tools.bench.measure import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,8 +69,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="irc-bench",
         description="Times generated kernels on the GPU that is present, side by side with torch and with a copy of as "
-        "many bytes, after checking their results. `irc-bench show FILE` prints a recorded run, `irc-bench compare OLD "
-        "NEW` two of them; these and --list need no GPU.",
+        "many bytes, after checking their results; or how long compilers take for models of torch. `irc-bench show "
+        "FILE` prints a recorded run, `irc-bench compare OLD NEW` two of them; these, compile times and --list need no "
+        "GPU.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -86,7 +91,12 @@ def _arguments() -> argparse.ArgumentParser:
         "without any, torch is not imported, and results are checked with the interpreter, which takes longer)",
     )
     parser.add_argument("--quick", action="store_true", help="few and short repetitions, and no max-autotune")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="of all variants in turn (default: 21)")
+    parser.add_argument(
+        "--repetitions", type=int, metavar="N", help="of all variants in turn (default: 21; of first calls 1)"
+    )
+    parser.add_argument(
+        "--limit", type=float, metavar="SECONDS", help="that the process of a first call may take (default: 300)"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="of inputs (default: 0) and of a suite's drawn rows")
     parser.add_argument("--no-check", action="store_true", help="do not check results before timing")
     parser.add_argument("--json", metavar="FILE", help="write the record to FILE, after every row")
@@ -117,6 +127,8 @@ def _bench(arguments: list[str]) -> int:
 def _refuse_numbers(args: argparse.Namespace) -> None:
     if args.repetitions is not None and args.repetitions < 1:
         raise IrcError(f"--repetitions {args.repetitions}: expected a positive number")
+    if args.limit is not None and not args.limit > 0:
+        raise IrcError(f"--limit {args.limit:g}: expected a positive number of seconds")
     if args.seed is not None and args.seed < 0:
         raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
 
@@ -147,14 +159,14 @@ def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
     from irc.runtime.driver import is_present
 
     peers = _peers(args.peers, quick=args.quick)
-    if not is_present():
-        raise IrcError("no CUDA GPU is present", hint="--list, show and compare work without one")
-    from irc_tools.bench.measure import Settings, measure_rows
+    if not suite.times_first_calls and not is_present():
+        raise IrcError("no CUDA GPU is present", hint="compile times, --list, show and compare need none")
+    from irc_tools.bench.compile_times import measure_compile_times
+    from irc_tools.bench.measure import measure_rows
     from irc_tools.machine import describe
 
-    base = Settings(repetitions=5, block_seconds=2e-3) if args.quick else Settings()
-    repetitions = base.repetitions if args.repetitions is None else args.repetitions
-    settings = replace(base, repetitions=repetitions, seed=args.seed or 0, peers=peers, check=not args.no_check)
+    settings = replace(_settings(suite, args), peers=peers)
+    measure = measure_compile_times if suite.times_first_calls else measure_rows
     machine, rows = describe(), list[RowRecord]()
 
     def record() -> Record:
@@ -167,12 +179,23 @@ def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
             write_record(Path(args.json), record())
 
     try:
-        measure_rows(suite.rows, settings, done)
+        measure(suite.rows, settings, done)
     finally:
         if rows:
             print_record(record())
             _plot(args.plot, record())
     return 1 if any(row.error for row in rows) else 0
+
+
+def _settings(suite: Suite, args: argparse.Namespace) -> Settings:
+    from irc_tools.bench.measure import Settings
+
+    base = Settings(repetitions=5, block_seconds=2e-3) if args.quick else Settings()
+    if suite.times_first_calls:
+        base = replace(base, repetitions=1)
+    repetitions = base.repetitions if args.repetitions is None else args.repetitions
+    limit = base.limit_seconds if args.limit is None else args.limit
+    return replace(base, repetitions=repetitions, seed=args.seed or 0, check=not args.no_check, limit_seconds=limit)
 
 
 def _plot(path: str | None, record: Record) -> None:

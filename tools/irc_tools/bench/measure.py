@@ -34,13 +34,14 @@ SETTLING = 0.5
 @dataclass(frozen=True)
 class Settings:
     """How to measure: repetitions of all variants in turn, seconds of a block, the seed of inputs, which peers of those
-    that rows name, whether to check results first."""
+    that rows name, whether to check results first, and the seconds that the process of a first call may take."""
 
     repetitions: int = 21
     block_seconds: float = 10e-3
     seed: int = 0
     peers: tuple[str, ...] = ()
     check: bool = True
+    limit_seconds: float = 300
 
 
 def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRecord], None]) -> None:

@@ -11,8 +11,9 @@ type, in place of irc-run's), and `any_order = true` where its sums may be added
 inference, or where it has a `loss` (the body of a Python function of `model` and `inputs`, a tuple) in training. A
 program is compiled for contiguous arrays: strided views are written in it, and in the body.
 
-What a row does not say is as in the row of its name in the suite that `base` names, a file beside this one; or as in
-the row before it that its own `base` names.
+What a row does not say is as in the row of its name in the suite that `base` names (or one of them, where it is a
+list), a file beside this one; or as in the row of those, or before it, that its own `base` names. `clock` and `bars` of
+a suite are those of its rows that say none themselves, whatever the base says.
 """
 
 from __future__ import annotations
@@ -25,16 +26,19 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text
-from irc_tools.bench.bars import PEERS, TRITON, Bar, parse_bar
+from irc_tools.bench.bars import COMPILERS, PEERS, TRITON, Bar, parse_bar
 from irc_tools.bench.python_files import KernelCall, PythonFunction, python_function
 
 _PACKED = Path(__file__).with_name("suites")
 FOLDER = _PACKED if _PACKED.is_dir() else Path(__file__).parents[3] / "benchmarks" / "suites"
 """Where suites are found by name: a wheel has them, else a checkout."""
 
-CLOCKS = ("device", "calls", "graph", "host")
+FIRST_CALL = "first call"
+
+CLOCKS = ("device", "calls", "graph", "host", FIRST_CALL)
 """What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too;
-replays of irc's programs as CUDA graphs, and calls of the peers, likewise; or the host's part of calls alone."""
+replays of irc's programs as CUDA graphs, and calls of the peers, likewise; the host's part of calls alone; or the first
+call of a compiled model in a process of its own, with empty caches and with full ones, which needs no GPU."""
 
 STATISTICS = ("median", "geomean", "least")
 
@@ -87,6 +91,11 @@ class Suite:
     summaries: tuple[Summary, ...] = ()
     show: str = "time"
 
+    @property
+    def times_first_calls(self) -> bool:
+        """Of all rows: none is measured beside others."""
+        return any(row.clock == FIRST_CALL for row in self.rows)
+
 
 def known_suites() -> list[str]:
     """The names of the suites that come with irc."""
@@ -109,17 +118,16 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
-    known_keys = ("title", "show", "peers", "base", "rows", "products", "convolutions", "random", "summaries")
-    _only(content, known_keys, f"{path}")
+    _only(content, _KEYS, f"{path}")
     peers = _peers(_listed(content.get("peers", []), f"{path}: peers"), str(path))
-    base = _content(path.with_name(f"{content['base']}.toml")).get("rows", []) if "base" in content else []
-    known: dict[str, dict[str, Any]] = {table.get("name", ""): table for table in base}
+    known = _base(content.get("base", []), path)
+    common = {key: content[key] for key in ("clock", "bars") if key in content}
     rows: list[Row] = []
     for table in content.get("rows", []):
         name = str(table.get("name", ""))
         if "base" in table and table["base"] not in known:
             raise IrcError(f"{path}: row {name!r}: no row {table['base']!r} is before it")
-        table = {**known.get(table.pop("base", name), {}), **table}
+        table = {**known.get(table.pop("base", name), {}), **common, **table}
         known[name] = table
         rows.append(_row(table, path, peers))
     for table in content.get("products", []):
@@ -131,9 +139,21 @@ def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
 
         rows += draw_rows(content["random"], seed, peers)
     _refuse_twins([row.name for row in rows], path)
+    if len({row.clock == FIRST_CALL for row in rows}) > 1:
+        raise IrcError(f"{path}: rows whose clock is {FIRST_CALL!r} are a suite of their own")
     summaries = tuple(_summary(table, path) for table in content.get("summaries", []))
     show = _one_of(content.get("show", "time"), ("bandwidth", "time"), f"{path}: show")
     return Suite(path.stem, str(content.get("title", path.stem)), tuple(rows), summaries, show)
+
+
+_KEYS = ("title", "show", "peers", "base", "clock", "bars", "rows", "products", "convolutions", "random", "summaries")
+
+
+def _base(names: Any, path: Path) -> dict[str, dict[str, Any]]:
+    """The rows of other suites by name."""
+    names = _listed([names] if isinstance(names, str) else names, f"{path}: base")
+    tables = [table for name in names for table in _content(path.with_name(f"{name}.toml")).get("rows", [])]
+    return {table.get("name", ""): table for table in tables}
 
 
 def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
@@ -147,6 +167,9 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
     own_peers = _peers(_listed(table["peers"], f"{where}: peers"), where) if "peers" in table else peers
     if "triton" not in table and TRITON in own_peers:
         raise IrcError(f"{where}: the peer triton is a function of a file", hint='triton = "file.py:function"')
+    clock = _one_of(table.get("clock", "device"), CLOCKS, f"{where}: clock")
+    if clock == FIRST_CALL and ("model" not in table or not set(own_peers) <= set(COMPILERS)):
+        raise IrcError(f"{where}: a first call is of a model", hint=f"its peers are of {', '.join(COMPILERS)}")
     return Row(
         name=name,
         program=read_text(path.parent / table["file"]) if "file" in table else str(table.get("program", "")),
@@ -161,7 +184,7 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         inputs={argument: str(text) for argument, text in table.get("inputs", {}).items()},
         bars=tuple(parse_bar(text) for text in _listed(table.get("bars", []), f"{where}: bars")),
         peers=own_peers,
-        clock=_one_of(table.get("clock", "device"), CLOCKS, f"{where}: clock"),
+        clock=clock,
         tolerance=dict(table.get("tolerance", {})),
         any_order=bool(table.get("any_order", False)),
         kernel=_kernel_call(table, path.parent, where),
