@@ -162,6 +162,33 @@ def test_compare_puts_the_ratio_that_got_worst_first(
     assert "2 ratios, 1 below 0.99: least 0.500" in out
 
 
+def test_parts_of_a_suite_are_joined(record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bars of groups are judged on the rows of all of them."""
+    half = {**TIMES, "copy": tuple(seconds / 4 for seconds in TIMES["copy"])}
+    parts = {
+        "a.json": replace(record, rows=record.rows[:1]),
+        "b.json": replace(
+            record, rows=(replace(ROW, name="slow", times=half),), machine=record.machine | {"date": "later"}
+        ),
+    }
+    for name, part in parts.items():
+        write_record(tmp_path / name, part)
+    names, whole = [str(tmp_path / name) for name in parts], tmp_path / "whole.json"
+    assert main(["join", *names, "--json", str(whole)]) == 0
+    assert read_record(whole) == replace(record, rows=(*parts["a.json"].rows, *parts["b.json"].rows))
+    groups = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(" pointwise")]
+    assert groups == [["pointwise", "2", "median", "0.90", "of", "copy", "0.594", "miss"]]
+    for other, message in (
+        (replace(record, suite="t"), "has another suite than"),
+        (replace(record, machine=record.machine | {"gpu": "NVIDIA H100"}), "has another gpu than"),
+        (replace(record, settings={"repetitions": 5}), "has another setting than"),
+        (record, "row 'scale' is in a file before it too"),
+    ):
+        write_record(tmp_path / "b.json", other)
+        assert main(["join", *names, "--json", str(whole)]) == 1
+        assert message in capsys.readouterr().err
+
+
 def test_every_variant_has_a_color() -> None:
     assert {"irc", RIVAL, *HOST, *LIMITS, *PEERS} == set(COLORS)
 
@@ -217,6 +244,7 @@ def test_without_a_gpu_a_run_says_so(capsys: pytest.CaptureFixture[str]) -> None
         (["--suite", "memory", "--suite", "gemm", "--json", "x"], "--json and --plot take one suite at a time"),
         (["show", "missing.json"], "cannot read missing.json"),
         (["compare", "a.json"], "the following arguments are required: NEW"),
+        (["join", "a.json"], "the following arguments are required: --json"),
         (["bench"], "unrecognized arguments: bench"),
     ],
 )

@@ -13,7 +13,7 @@ from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser
 from irc_tools.bench.bars import PEERS
 from irc_tools.bench.other_records import print_other_record, read_other_record
-from irc_tools.bench.record import Record, RowRecord, read_record, write_record
+from irc_tools.bench.record import Record, RowRecord, joined, read_record, write_record
 from irc_tools.bench.report import print_comparison, print_record, progress
 from irc_tools.bench.suite import Suite, known_suites, load_suite
 from irc_tools.errors import guarded
@@ -33,6 +33,8 @@ def _run(arguments: list[str]) -> int:
         return _show(arguments[1:])
     if arguments[:1] == ["compare"]:
         return _compare(arguments[1:])
+    if arguments[:1] == ["join"]:
+        return _join(arguments[1:])
     return _bench(arguments)
 
 
@@ -65,13 +67,28 @@ def _compare(arguments: list[str]) -> int:
     return 0
 
 
+def _join(arguments: list[str]) -> int:
+    parser = ArgumentParser(
+        prog="irc-bench join",
+        description="Makes one record of those of a suite's parts, which --filter ran one by one, and prints it.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="files that --json wrote, in the order of their rows")
+    parser.add_argument("--json", metavar="FILE", required=True, help="where the whole record is written")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
+    args = parser.parse_args(arguments)
+    record = joined({path: read_record(path) for path in map(Path, args.files)})
+    write_record(Path(args.json), record)
+    print_record(record)
+    return 0
+
+
 def _arguments() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="irc-bench",
         description="Times generated kernels on the GPU that is present, side by side with torch and with a copy of as "
         "many bytes, after checking their results; or how long compilers take for models of torch. `irc-bench show "
-        "FILE` prints a recorded run, `irc-bench compare OLD NEW` two of them; these, compile times and --list need no "
-        "GPU.",
+        "FILE` prints a recorded run, `irc-bench compare OLD NEW` two of them, `irc-bench join FILE... --json WHOLE` "
+        "makes one of runs of a suite's parts; these, compile times and --list need no GPU.",
         allow_abbrev=False,
     )
     parser.add_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,30 @@ def read_record(path: Path) -> Record:
         return _record(content)
     except (TypeError, KeyError, AttributeError) as error:
         raise IrcError(f"{path} is no whole record of irc-bench: {type(error).__name__}: {error}") from error
+
+
+def joined(parts: Mapping[Path, Record]) -> Record:
+    """One record of those of a suite's parts. IrcError where they are of different suites, machines or settings, or
+    have a row in common."""
+    (_, whole), *others = parts.items()
+    rows = {row.name: row for row in whole.rows}
+    for path, part in others:
+        if different := [name for name, mine in _what_ran(whole).items() if _what_ran(part)[name] != mine]:
+            raise IrcError(f"{path} has another {different[0]} than {next(iter(parts))}", hint=_JOINABLE)
+        for row in part.rows:
+            if row.name in rows:
+                raise IrcError(f"{path}: row {row.name!r} is in a file before it too", hint=_JOINABLE)
+            rows[row.name] = row
+    return replace(whole, rows=tuple(rows.values()))
+
+
+_JOINABLE = "parts are rows of one suite by --filter, each once, on one kind of machine"
+
+
+def _what_ran(record: Record) -> dict[str, Any]:
+    """All but the rows, and when they ran."""
+    content = {"suite": record.suite, "setting": record.settings, "summary": record.summaries}
+    return {**content, **{name: record.machine.get(name) for name in ("commit", "gpu", "driver", "cores", "packages")}}
 
 
 def _record(content: dict[str, Any]) -> Record:
