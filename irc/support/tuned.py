@@ -4,7 +4,8 @@ A kernel is known by its text without shapes, by its shapes, and by the class of
 nobody tuned gets the config of others in its class. `chip` is the architecture that was timed. The database is a file
 of SQLite in the folder of the cache (`irc/support/cache.py`), which processes may share; where the cache is off, it
 lasts as long as the process. One that cannot be read is as good as empty, and a warning says so; whoever writes next
-moves it aside. `IRC_TUNED=off` has compilations do without.
+moves it aside, to a name that no other file has. Writers take turns, so that none moves what another has just made.
+`IRC_TUNED=off` has compilations do without.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import TypeVar
 
 from irc.support.cache import cache_folder
 
 NAME = "tuned.sqlite"
+
+DAMAGED = ".damaged"
+"""Ends the name of a file that was moved aside."""
 
 WAIT = 60.0
 """Seconds that a process waits for another one's writing."""
@@ -41,14 +46,14 @@ ALIGNED = 16
 _SHAPES = re.compile(r"(?<=<)(?:\d+x)+(?=[a-z!])")
 """A shape in the text of a type."""
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS kernels (kernel TEXT, shapes TEXT, text TEXT, PRIMARY KEY (kernel, shapes));
-CREATE TABLE IF NOT EXISTS configs (kernel TEXT, shapes TEXT, class TEXT, chip TEXT, name TEXT, config TEXT,
-    seconds REAL, heuristic REAL, made REAL, PRIMARY KEY (kernel, shapes, chip));
-CREATE TABLE IF NOT EXISTS trials (kernel TEXT, shapes TEXT, chip TEXT, config TEXT, outcome TEXT, reason TEXT,
-    seconds REAL, estimate REAL, made REAL);
-CREATE INDEX IF NOT EXISTS classes ON configs (kernel, chip, class);
-"""
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS kernels (kernel TEXT, shapes TEXT, text TEXT, PRIMARY KEY (kernel, shapes))",
+    "CREATE TABLE IF NOT EXISTS configs (kernel TEXT, shapes TEXT, class TEXT, chip TEXT, name TEXT, config TEXT, "
+    "seconds REAL, heuristic REAL, made REAL, PRIMARY KEY (kernel, shapes, chip))",
+    "CREATE TABLE IF NOT EXISTS trials (kernel TEXT, shapes TEXT, chip TEXT, config TEXT, outcome TEXT, reason TEXT, "
+    "seconds REAL, estimate REAL, made REAL)",
+    "CREATE INDEX IF NOT EXISTS classes ON configs (kernel, chip, class)",
+)
 
 T = TypeVar("T")
 
@@ -237,7 +242,9 @@ def _reading(ask: Callable[[sqlite3.Connection], T], nothing: T) -> T:
         return nothing
     try:
         with _opened() as database:
-            return ask(database)
+            # A file without tables is one that another process is about to fill.
+            is_empty = database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            return nothing if is_empty else ask(database)
     except sqlite3.DatabaseError as error:
         _warn(error)
         return nothing
@@ -246,26 +253,37 @@ def _reading(ask: Callable[[sqlite3.Connection], T], nothing: T) -> T:
 def _writing(change: Callable[[sqlite3.Connection], object]) -> None:
     """Changes the database, all at once. A damaged one is moved aside first; one that cannot be written stays."""
     try:
-        try:
-            _changed(change)
-        except sqlite3.OperationalError:  # busy, a full disk, a folder that is not ours
-            raise
-        except sqlite3.DatabaseError as error:
-            _warn(error)
-            _move_aside()
-            _changed(change)
+        with _alone():
+            try:
+                _changed(change)
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                _warn(error)
+                _move_aside()
+                _changed(change)
     except (sqlite3.DatabaseError, OSError) as error:
         _warn(error)
 
 
 def _changed(change: Callable[[sqlite3.Connection], object]) -> None:
-    if (file := path()) is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    with _opened() as database:
-        database.executescript(_TABLES)
-        with database:
-            database.execute("BEGIN IMMEDIATE")
-            change(database)
+    with _opened() as database, database:
+        database.execute("BEGIN IMMEDIATE")
+        for table in _TABLES:
+            database.execute(table)
+        change(database)
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """Among the processes that write: as a lock, a second database that stays empty."""
+    if (file := path()) is None:
+        yield
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(file.with_suffix(".lock"), timeout=WAIT, isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 @contextmanager
@@ -278,18 +296,33 @@ def _opened() -> Generator[sqlite3.Connection]:
     with _lock:
         if not _own:
             _own.append(sqlite3.connect(":memory:", check_same_thread=False))
-            _own[0].executescript(_TABLES)
         yield _own[0]
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is no database, or one of other tables; else it is busy, on a full disk, or not ours."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return True
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
 def _move_aside() -> None:
     if (file := path()) is not None:
-        with suppress(OSError):
-            file.replace(file.with_suffix(".damaged"))
+        file.replace(_unused(file.with_suffix(DAMAGED)))
+
+
+def _unused(file: Path) -> Path:
+    """The file's name, or it with the first number that no file has."""
+    names = chain([file], (file.with_name(f"{file.name}{number}") for number in count(2)))
+    return next(each for each in names if not each.exists())
 
 
 def _warn(error: Exception) -> None:
     file = path() or Path(NAME)
-    if file not in _warned:
-        _warned.add(file)
-        warnings.warn(f"the tuned configs in {file} are ignored: {error}", Unreadable, stacklevel=4)
+    if file in _warned:
+        return
+    _warned.add(file)
+    text = f"the tuned configs in {file} are ignored: {error}"
+    if isinstance(error, sqlite3.DatabaseError) and _is_damage(error):
+        text += f"; whoever tunes next moves the file to {_unused(file.with_suffix(DAMAGED)).name}"
+    warnings.warn(text, Unreadable, stacklevel=4)
