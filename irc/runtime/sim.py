@@ -125,7 +125,7 @@ class _Device:
         constants: Sequence[bytes],
     ):
         self.arguments = arguments
-        self.results = [Memory.empty(spec.name, spec.nbytes) for spec in results]
+        self.results = [Memory.empty(f"result {spec.name}", spec.nbytes) for spec in results]
         self.arena = [Memory.empty("workspace", arena)]
         self.constants = [Memory.of("constant", content) for content in constants]
 

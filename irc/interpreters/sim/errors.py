@@ -26,8 +26,8 @@ Kind = Literal[
 class SimulationError(IrcError):
     """A kernel that does what it must not. `kind` says which rule it broke; `kernel` names the kernel."""
 
-    def __init__(self, kind: Kind, message: str, location: Attribute | None, kernel: str):
-        super().__init__(f"{kind} in kernel {kernel}: {message}", location)
+    def __init__(self, kind: Kind, message: str, location: Attribute | None, kernel: str, *, hint: str | None = None):
+        super().__init__(f"{kind} in kernel {kernel}: {message}", location, hint)
         self.kind: Kind = kind
         self.kernel = kernel
 

@@ -21,6 +21,12 @@ from irc.support.integers import ceil_div
 if TYPE_CHECKING:
     from irc.interpreters.sim.strands import Strand
 
+BLOCKS_WRITE = (
+    "no barrier orders blocks: each writes elements of its own, with what is summed in a loop inside of the block, or "
+    "they add by atomics, in a kernel of Python `atomic_add(out, place, tile)`"
+)
+"""What to write instead where several blocks write to one place."""
+
 READERS = 4
 """Readers of a granule that are kept: two pairs."""
 
@@ -194,9 +200,17 @@ class Shadow:
             return
         first, second = order[same], order[same + 1]
         differ = np.ones(len(same), np.bool_) if values is None else (values[first] != values[second]).any(axis=1)
-        if differ.any():
-            wrong = np.isin(s.numbers, lanes[np.concatenate([first[differ], second[differ]])])
+        if not differ.any():
+            return
+        first, second = lanes[first[differ]], lanes[second[differ]]
+        wrong = np.isin(s.numbers, np.concatenate([first, second]))
+        ones, others = s.frame.block[first], s.frame.block[second]
+        if (ones == others).all():
             s.fail("race", op, f"{op.name} writes different values to one place from several threads", wrong)
+        at = int(np.argmax(ones != others))
+        place = self._place(int(addresses[order[same]][differ][at]))
+        text = f"{op.name} writes different values to {place} from blocks {ones[at]} and {others[at]}"
+        s.fail("race", op, text, wrong, hint=BLOCKS_WRITE)
 
     def _race(
         self, s: Strand, op: Operation, lanes: Array, addresses: Array, wrong: Conflicts, does: str, was: str
@@ -206,14 +220,17 @@ class Shadow:
         row = wrong.rows[0]
         other = frame.code.accesses[int(op_of(key))]
         who = frame.agent_text(int(agent_of(key)))
-        if block != int(frame.block[lanes[row]]):
+        is_other_block = block != int(frame.block[lanes[row]])
+        if is_other_block:
             who += f" of block {block}"
-        address = int(addresses[row])
-        place = f"byte {address % self._pitch if self._pitch else address} of {self._name}"
         s.fail(
             "race",
             op,
-            f"{op.name} {does} {place}, which {who} has {was} with no barrier between ({other.name} at "
-            f"{describe(other.location)})",
+            f"{op.name} {does} {self._place(int(addresses[row]))}, which {who} has {was} with no barrier between "
+            f"({other.name} at {describe(other.location)})",
             np.isin(s.numbers, lanes[wrong.rows]),
+            hint=BLOCKS_WRITE if is_other_block and (does, was) == ("writes", "written") else None,
         )
+
+    def _place(self, address: int) -> str:
+        return f"byte {address % self._pitch if self._pitch else address} of {self._name}"

@@ -102,11 +102,13 @@ class Strand:
             self.fail("unsupported", op, f"{what} differs between threads", found != found[0])
         return int(found[0])
 
-    def fail(self, kind: Kind, op: Operation, message: str, wrong: Array | None = None) -> NoReturn:
+    def fail(
+        self, kind: Kind, op: Operation, message: str, wrong: Array | None = None, *, hint: str | None = None
+    ) -> NoReturn:
         """Raise the error of the active lanes for which `wrong` holds, of all of them without it."""
         lanes = self.numbers if wrong is None else self.numbers[wrong]
         text = f"{message} ({self.frame.threads_text(lanes)})"
-        raise SimulationError(kind, text, op.location, self.frame.kernel_name)
+        raise SimulationError(kind, text, op.location, self.frame.kernel_name, hint=hint)
 
     def require_whole_warps(self, op: Operation) -> None:
         """An error where a warp takes part with some of its lanes only."""
