@@ -32,6 +32,15 @@ FINALISTS = 5
 WORTH = 0.01
 """The gain over the heuristic's config from which on another is kept: less is noise."""
 
+PATIENCE = 3
+"""How many times as long as the heuristic's a candidate may take to compile and to be timed, its process started."""
+
+SHARE = 4
+"""A candidate may take this part of the budget, too: so some are timed beside one that hangs."""
+
+COMPILING = 0.75
+"""Of the time that is left, what a generation may be compiled for where it is timed afterwards."""
+
 SHOWN_REASONS = 3
 """Of faults in the summary."""
 
@@ -40,7 +49,8 @@ SHOWN_REASONS = 3
 class Settings:
     """budget: seconds for each kernel, without the first measurement and the last. search: a name of `SEARCHES`. seed:
     of what is drawn. workers: processes that compile; as many as there are cores where it is None.
-    compile_timeout, run_timeout: seconds that a candidate may take to compile, and to be timed."""
+    compile_timeout, run_timeout: seconds that a candidate may take at most to compile, and to be timed; fewer where the
+    heuristic's took far fewer, and the budget is small."""
 
     budget: float = BUDGET
     search: str = "auto"
@@ -52,6 +62,10 @@ class Settings:
     @property
     def worker_count(self) -> int:
         return self.workers or min(os.cpu_count() or 1, MAX_WORKERS)
+
+    def patience(self, longest: float, base: float) -> float:
+        """Seconds until a candidate counts as hung, where the heuristic's took `base`."""
+        return min(longest, max(self.budget / SHARE, PATIENCE * base))
 
 
 @dataclass(frozen=True)
@@ -102,7 +116,12 @@ class Tuner:
     def tune(self, subject: Subject) -> Outcome:
         """Searches for the subject's config, and keeps it and all measurements in the database. Ctrl-C ends the search,
         and the best so far is taken. IrcError where the heuristic's own config cannot be compiled or timed."""
-        found = _Session(self._compilers, self._timing, self._settings, self._log, subject, self._overlaps).run()
+        session = _Session(self._compilers, self._timing, self._settings, self._log, subject, self._overlaps)
+        try:
+            found = session.run()
+        except IrcError:
+            _keep(session.trials, subject)
+            raise
         config = TunedConfig(
             subject.key.kernel,
             subject.key.shapes,
@@ -113,10 +132,14 @@ class Tuner:
             found.heuristic,
         )
         tuned.keep([config])
-        tuned.keep_measurements(subject.key, subject.chip, [_measurement(each, subject) for each in found.trials])
+        _keep(found.trials, subject)
         for line in _summary(subject, found):
             self._log(line)
         return found
+
+
+def _keep(trials: Iterable[Trial], subject: Subject) -> None:
+    tuned.keep_measurements(subject.key, subject.chip, [_measurement(each, subject) for each in trials])
 
 
 def _measurement(trial: Trial, subject: Subject) -> Measurement:
@@ -134,6 +157,12 @@ class _Session:
         self._log, self._subject, self._overlaps = log, subject, overlaps
         self._trials: dict[ConfigAttr, Trial] = {}
         self._begin = self._deadline = time.monotonic()
+        self._compile_timeout, self._run_timeout = settings.compile_timeout, settings.run_timeout
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Without what was compiled of them."""
+        return tuple(replace(each, compiled=None) for each in self._trials.values())
 
     def run(self) -> Outcome:
         begin = time.monotonic()
@@ -148,20 +177,25 @@ class _Session:
             self._log(f"{self._subject.name}: interrupted, the best so far is taken")
         config, seconds, heuristic = self._final(base, careful=not is_interrupted)
         took = time.monotonic() - begin
-        trials = tuple(replace(each, compiled=None) for each in self._trials.values())
-        return Outcome(config, seconds, heuristic, trials, took, is_interrupted)
+        return Outcome(config, seconds, heuristic, self.trials, took, is_interrupted)
 
     def _measured_base(self) -> Trial:
         """The heuristic's config, the reference of others."""
         config, name = self._subject.space.seeds[0], self._subject.name
-        timeout = self._settings.compile_timeout
-        compiled = self._compilers.first(self._subject.job(config), timeout=timeout, waits=not self._overlaps)
+        begin = time.monotonic()
+        compiled = self._compilers.first(
+            self._subject.job(config), timeout=self._compile_timeout, waits=not self._overlaps
+        )
+        done = time.monotonic()
         try:
             if isinstance(compiled, Fault):
                 raise compiled
-            seconds = self._timing.refer(compiled, self._settings.run_timeout).seconds
+            seconds = self._timing.refer(compiled, self._run_timeout).seconds
         except Fault as fault:
+            self._trials[config] = Trial(config, fault.outcome, fault.reason)
             raise IrcError(f"{name} cannot be tuned, its own config {fault.outcome}: {fault.reason}") from fault
+        self._compile_timeout = self._settings.patience(self._compile_timeout, done - begin)
+        self._run_timeout = self._settings.patience(self._run_timeout, time.monotonic() - done)
         trial = Trial(config, TIMED, seconds=seconds, compiled=compiled)
         self._trials[config] = trial
         self._log(f"{name}: the heuristic's takes {_time(seconds)}, {config_text(config)}")
@@ -180,12 +214,12 @@ class _Session:
         return self._deadline - time.monotonic()
 
     def _compiled(self, configs: Sequence[ConfigAttr]) -> Iterable[tuple[ConfigAttr, Any]]:
-        """What becomes of each config, up to the deadline."""
+        """What becomes of each config, up to the deadline. What is not compiled by then can be tried again."""
         jobs = {config: self._job(config) for config in configs}
         possible = [config for config, job in jobs.items() if not isinstance(job, Fault)]
         yield from ((config, job) for config, job in jobs.items() if isinstance(job, Fault))
-        timeout = self._settings.compile_timeout
-        done = self._compilers.compile([jobs[c] for c in possible], timeout=timeout, deadline=self._deadline)
+        deadline = self._deadline - (0 if self._overlaps else (1 - COMPILING) * self._left())
+        done = self._compilers.compile([jobs[c] for c in possible], timeout=self._compile_timeout, deadline=deadline)
         for number, compiled in done if self._overlaps else list(done):
             if self._left() > 0:
                 yield possible[number], compiled
@@ -202,7 +236,7 @@ class _Session:
             if isinstance(compiled, Fault):
                 raise compiled
             limit = LOSING * (best_of(self._trials, 1)[0].seconds or 0.0)
-            found = self._timing.measure(compiled, limit, self._settings.run_timeout)
+            found = self._timing.measure(compiled, limit, self._run_timeout)
             outcome = STOPPED if found.is_stopped else TIMED
             trial = Trial(config, outcome, seconds=found.seconds, compiled=compiled)
         except Fault as fault:

@@ -72,7 +72,7 @@ class Worker:
             found = receive(process.stdout)
         except (EOFError, OSError, ValueError):
             self.close()
-            reason = Fault(HUNG, f"no answer in {timeout:g} s") if hung.is_set() else _death(process)
+            reason = Fault(HUNG, f"no answer in {timeout:.3g} s") if hung.is_set() else _death(process)
             raise reason from None
         except BaseException:  # its answer would be taken for that to the next question
             self.close()

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 from drawing import slow
-from tuning_benches import BEST, DIES, DIES_LATE, EATS, HANGS, LIES, FakeSpace, seconds
+from tuning_benches import (
+    BEST,
+    DIES,
+    DIES_LATE,
+    EATS,
+    EATS_LATE,
+    HANGS,
+    HANGS_LATE,
+    IS_KILLED,
+    LIES,
+    FakeSpace,
+    seconds,
+)
 
 from irc.configs.alone import config_text
 from irc.support import tuned
@@ -74,20 +86,47 @@ def test_the_same_seed_draws_the_same_configs() -> None:
     assert len(set(generations[0])) == GENERATION
 
 
-def test_losers_are_stopped_and_the_rest_of_the_outcomes_recorded() -> None:
-    """A candidate that hangs, one that ends its process while it is compiled or timed, one that needs more memory than
-    there is, and one with other results: each is recorded, and the best of the others is found."""
-    expected = {HANGS: HUNG, DIES: CRASHED, DIES_LATE: CRASHED, EATS: MEMORY, LIES: WRONG, 64: STOPPED, 4: TIMED}
-    others = [BEST.replace(stages=stages) for stages in expected]
-    found = tune(space=FakeSpace((9,), others), search="ranked", compile_timeout=1.0)
+FAULTS = {
+    HANGS: (HUNG, "no answer in 1 s"),
+    HANGS_LATE: (HUNG, "no answer in 0.5 s"),
+    DIES: (CRASHED, "the process ended with status 3"),
+    DIES_LATE: (CRASHED, "the process ended by SIGABRT"),
+    EATS: (MEMORY, "out of memory"),
+    EATS_LATE: (MEMORY, "out of memory: 3 GiB were asked for"),
+    IS_KILLED: (MEMORY, "the process was killed, as a system without memory does"),
+    LIES: (WRONG, "result 0 is not the heuristic's: 3 of 4 elements differ"),
+}
+"""What is recorded of candidates that hang, end their process, need more memory than there is, and have other
+results."""
+
+
+def test_every_fault_is_recorded_and_the_next_candidate_tried() -> None:
+    lines: list[str] = []
+    others = [BEST.replace(stages=stages) for stages in (*FAULTS, 64, 4)]
+    space = FakeSpace((), others)
+    found = tune(space=space, search="ranked", compile_timeout=1.0, run_timeout=0.5, log=lines.append)
     assert found.config == BEST
-    outcomes = {each.config: each.outcome for each in found.trials}
-    assert [outcomes[each] for each in others] == list(expected.values())
-    rows = {(each.measurement.outcome, each.measurement.reason) for each in tuned.dataset()}
-    assert (CRASHED, "the process ended with status 3") in rows
-    assert (CRASHED, "the process ended by SIGABRT") in rows
-    assert (WRONG, "result 0 is not the heuristic's: 3 of 4 elements differ") in rows
-    assert (HUNG, "no answer in 1 s") in rows
+    outcomes = {each.config: (each.outcome, each.reason) for each in found.trials}
+    assert [outcomes[each] for each in others] == [*FAULTS.values(), (STOPPED, ""), (TIMED, "")]
+    rows = {row.measurement.config: (row.measurement.outcome, row.measurement.reason) for row in tuned.dataset()}
+    assert rows == {config_text(config): outcome for config, outcome in outcomes.items()}
+    assert tuned.lookup(KEY, "sm_90a") == config_text(BEST)
+    assert "crashed=2 hung=2 memory=3 stopped=1 timed=1 wrong=1" in lines[1]
+    assert sum("fake: skipped " in line for line in lines) == 4, "three, and how many more there are"
+
+
+@pytest.mark.parametrize("overlaps", [True, False], ids=["of a GPU", "of a CPU"])
+def test_one_that_hangs_leaves_time_for_others(overlaps: bool) -> None:
+    """Also where the budget is less than the longest time that a candidate may take."""
+    tuner = Tuner(SETUP, SETUP, Settings(budget=3.0, search="ranked", workers=2), print, overlaps=overlaps)
+    try:
+        tuner.tune(Subject("warm", KernelKey.of("warm"), "sm_90a", FakeSpace(()), config_text))  # starts processes
+        space = FakeSpace((), [BEST.replace(stages=HANGS), BEST])
+        found = tuner.tune(Subject("fake", KEY, "sm_90a", space, config_text))
+    finally:
+        tuner.close()
+    assert sorted(each.outcome for each in found.trials) == [HUNG, TIMED, TIMED]
+    assert found.config == BEST
 
 
 def test_what_is_found_is_kept_with_all_that_was_measured() -> None:
@@ -156,6 +195,9 @@ def test_a_heuristic_that_cannot_be_timed_is_an_error() -> None:
     space.seeds = [BEST.replace(stages=DIES)]
     with pytest.raises(IrcError, match="fake cannot be tuned, its own config crashed: the process ended with status 3"):
         tune(space=space)
+    (row,) = tuned.dataset()
+    assert (row.measurement.outcome, row.measurement.reason) == FAULTS[DIES]
+    assert tuned.tuned_configs() == []
 
 
 def test_an_unknown_search_is_an_error() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from faulty_cpu_bench import DIES, EATS, LIES
 from python_kernels import product
 
 import irc_frontend as ir
@@ -16,7 +17,8 @@ from irc.dialects.tile import ProgramOp
 from irc.ir.targets import target
 from irc.support import tuned
 from irc.support.diagnostics import IrcError
-from irc.tuning.bench import NotTimed
+from irc.tuning.bench import CRASHED, MEMORY, STOPPED, TIMED, WRONG, NotTimed
+from irc.tuning.workers import Setup
 from irc_frontend.kernels.kernel import Kernel
 from irc_frontend.kernels.loops import Recording
 from irc_frontend.kernels.space import ListSpace, NestSpace
@@ -105,6 +107,46 @@ def test_the_fastest_of_several_configs_is_kept() -> None:
         rows_before = len(tuned.dataset())
         ir.kernel(configs=given)(product)(X, W)
     assert len(tuned.dataset()) == rows_before, "nothing is timed twice"
+
+
+@pytest.fixture
+def faulty_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.setattr(
+        "irc.driver.tuning.Setup", lambda bench, **options: Setup("faulty_cpu_bench:FaultyCpuBench", **options)
+    )
+
+
+@pytest.mark.usefixtures("faulty_bench")
+def test_configs_that_go_wrong_are_passed_over(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also the first one, which the others would be compared with."""
+
+    @ir.kernel(configs=[{"tile": {"m": m, "n": 64}} for m in (DIES, 96, LIES, EATS, 48)])
+    def exponents(x: Any) -> Any:
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(*x.shape):
+            out[m, n] = ir.exp(x[m, n])
+        return out
+
+    with ir.target("cpu"):
+        np.testing.assert_allclose(exponents(X), np.exp(X), rtol=1e-6)
+        said = capfd.readouterr().err
+        np.testing.assert_allclose(exponents(X), np.exp(X), rtol=1e-6)
+    rows = [row.measurement for row in tuned.dataset()]
+    outcomes = {parse_config(row.config).tile["m"]: row.outcome for row in rows}  # pyright: ignore[reportOptionalSubscript]
+    assert outcomes == {DIES: CRASHED, 96: TIMED, LIES: WRONG, EATS: MEMORY, 48: outcomes[48]}
+    assert outcomes[48] in (TIMED, STOPPED)
+    assert "exponents: skipped wrong: result 0 is not the heuristic's" in said
+    assert "exponents: skipped memory: out of memory" in said
+    (kept,) = tuned.tuned_configs("cpu")
+    assert parse_config(kept.config).tile["m"] in (96, 48)  # pyright: ignore[reportOptionalSubscript]
+
+
+@pytest.mark.usefixtures("faulty_bench")
+def test_all_configs_go_wrong() -> None:
+    message = "none of the configs of rows can be taken: .* own config crashed: the process ended by SIGABRT"
+    with ir.target("cpu"), pytest.raises(IrcError, match=message):
+        ir.kernel(configs=[{"tile": {"m": m}} for m in (DIES, EATS)])(rows)(X)
 
 
 def test_without_a_target_that_is_timed_there_is_a_warning() -> None:

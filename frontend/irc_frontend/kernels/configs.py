@@ -39,18 +39,18 @@ def said_at(place: Known | None) -> Generator[None]:
 
 def fastest(name: str, configs: Sequence[ConfigAttr], traced: Traced) -> Recorded:
     """The call with the config that takes the least time, where there are times; elsewhere with the first that
-    compiles, which a warning says. Configs that do not compile for this kind of call are passed over. IrcError where
-    none does."""
+    compiles, which a warning says. Configs that do not compile for this kind of call, or cannot be timed, are passed
+    over. IrcError where all are."""
     where, faults = timed_target(), list[IrcError]()
     for number, config in enumerate(configs):
         try:
             found = traced(config)
             _compile(found)
+            if where is not None:
+                return traced(_timed(name, found, configs[number:], traced, where))
         except IrcError as error:
             faults.append(error)
             continue
-        if where is not None:
-            return traced(_timed(name, found, configs[number:], traced, where))
         _tell(name, config, len(configs))
         return found
     raise _none_of(name, faults)
@@ -77,6 +77,6 @@ def _tell(name: str, config: ConfigAttr, count: int) -> None:
 
 
 def _none_of(name: str, faults: Sequence[IrcError]) -> IrcError:
-    found = fail(f"none of the configs of {name} compiles: {faults[0].message}", faults[0].hint)
+    found = fail(f"none of the configs of {name} can be taken: {faults[0].message}", faults[0].hint)
     found.location = faults[0].location or found.location
     return found
