@@ -87,7 +87,7 @@ def _compute_by_program(wanted: Sequence[Node]) -> None:
     if any(node.op == TILE for node in order):
         raise fail(
             "a tile has no value while its kernel is traced",
-            "`if` and `while` cannot depend on one: where(condition, a, b) chooses elements",
+            "irc's functions compute with tiles, as exp(t) does for math.exp(t); the results of the kernel have values",
         )
     if any(node.op == ARGUMENT for node in order):
         raise fail(

@@ -73,7 +73,13 @@ def _check(a: Node, b: Node) -> None:
     if not a.rank or not b.rank:
         raise fail(f"cannot multiply {a.type} by {b.type}: a product needs axes", "* multiplies by numbers")
     if a.shape[-1] != b.shape[-2 if b.rank > 1 else 0]:
-        raise fail(f"cannot multiply {a.type} by {b.type}: the contracted extents differ")
+        is_turned = b.rank > 1 and a.shape[-1] == b.shape[-1]
+        raise fail(
+            f"cannot multiply {a.type} by {b.type}: the contracted extents differ",
+            "the right one's rows are summed over: permute its last two axes, as x.T does"
+            if is_turned
+            else "the last axis of the left one meets the last but one of the right one",
+        )
 
 
 def _product(a: Node, b: Node, element: str | None, precision: str) -> Node:

@@ -21,9 +21,21 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     for extents in zip(*padded, strict=True):
         wanted = {extent for extent in extents if extent != 1}
         if len(wanted) > 1:
-            raise fail(f"cannot broadcast the shapes {', '.join(str(list(shape)) for shape in shapes)}")
+            given = ", ".join(str(list(shape)) for shape in shapes)
+            raise fail(f"cannot broadcast the shapes {given}", _instead(shapes))
         result.append(wanted.pop() if wanted else 1)
     return tuple(result)
+
+
+def _instead(shapes: Sequence[tuple[int, ...]]) -> str:
+    """How shapes that do not meet may be meant: with new axes behind those of a shorter one."""
+    rank = max(map(len, shapes))
+    behind = [shape + (1,) * (rank - len(shape)) for shape in shapes]
+    if all(len({*extents} - {1}) <= 1 for extents in zip(*behind, strict=True)):
+        short = next(shape for shape in shapes if len(shape) < rank)
+        axes = ", ".join([":"] * len(short) + ["None"] * (rank - len(short)))
+        return f"None adds an axis: x[{axes}] of the one of shape {list(short)}"
+    return "extents that meet, counted from the last axis, are equal or 1"
 
 
 def axis_of(axis: int, rank: int) -> int:

@@ -17,7 +17,7 @@ from irc_frontend.graph import LEAF, Node, element_named, fail
 from irc_frontend.leaves import leaf, moved, to_numpy
 from irc_frontend.promotion import common_element
 from irc_frontend.reduction_methods import Reductions
-from irc_frontend.tile_indices import trace_at
+from irc_frontend.tile_indices import open_trace, trace_at
 
 Like: TypeAlias = "Tensor | np.ndarray[Any, Any] | np.generic | Number"
 """What operators take beside a Tensor: arrays become inputs, numbers take the other side's element type."""
@@ -140,6 +140,8 @@ class Tensor(Reductions, FunctionMethods):
         return self.value().__dlpack__(**options)
 
     def __bool__(self) -> bool:
+        if (trace := open_trace()) is not None:
+            trace.check_decided(self)
         return bool(self.numpy())
 
     def __int__(self) -> int:
@@ -154,6 +156,8 @@ class Tensor(Reductions, FunctionMethods):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
+        if (trace := open_trace()) is not None:
+            trace.check_iterated(self)
         return (self[position] for position in range(len(self)))
 
     def __str__(self) -> str:

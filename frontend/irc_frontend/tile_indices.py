@@ -19,6 +19,10 @@ class Tracer(Protocol):
 
     def store(self, array: Tensor, key: Any, value: Any, *, add: bool = False) -> None: ...
 
+    def check_iterated(self, value: Tensor) -> None: ...
+
+    def check_decided(self, value: Tensor) -> None: ...
+
 
 class TileIndex:
     """A tile or a position of a loop of `trace` (`kernels/indices.py`)."""

@@ -64,7 +64,7 @@ def users(tb: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     inside = False
     for at in _walk(tb):
-        inside = is_irc(at.tb_frame) or (inside and _is_library(at.tb_frame))
+        inside = is_irc(at.tb_frame) or (inside and is_library(at.tb_frame))
         if not inside:
             kept.append(at)
     found: TracebackType | None = None
@@ -85,10 +85,10 @@ def is_irc(frame: FrameType) -> bool:
 
 def _ends_in_users_code(error: BaseException) -> bool:
     frames = [at.tb_frame for at in _walk(error.__traceback__)]
-    return bool(frames) and not is_irc(frames[-1]) and not _is_library(frames[-1])
+    return bool(frames) and not is_irc(frames[-1]) and not is_library(frames[-1])
 
 
-def _is_library(frame: FrameType) -> bool:
+def is_library(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(("<frozen ", *_library_folders()))
 
 

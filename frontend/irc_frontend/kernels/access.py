@@ -41,7 +41,7 @@ class TileAccess:
     @property
     def key(self) -> Hashable:
         """What accesses of the same elements share."""
-        dims = tuple(dim and dim.number for dim in self.dims)
+        dims = tuple(None if dim is None else dim.number for dim in self.dims)
         return self.array, dims, self.shape, self.map, self.given, self.gathers
 
     @property

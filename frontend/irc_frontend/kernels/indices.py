@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir.affine import AffineExpr
 
+from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
 from irc_frontend.tile_indices import TileIndex
@@ -25,8 +26,42 @@ class Positions(Protocol):
 
     def store(self, array: Tensor, key: Any, value: Any, *, add: bool = False) -> None: ...
 
+    def check_iterated(self, value: Tensor) -> None: ...
 
-class Index(TileIndex):
+    def check_decided(self, value: Tensor) -> None: ...
+
+
+class Unknown(TileIndex):
+    """What has no value while its kernel is traced: a comparison, of which the trace would take one side, is an
+    error."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise self._undecided()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or other is None or isinstance(other, slice | type(...)):
+            return self is other
+        if isinstance(self, LoopTile) and isinstance(other, LoopTile):
+            return False
+        raise self._undecided()
+
+    def __lt__(self, other: Any) -> bool:
+        raise self._undecided()
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _undecided(self) -> IrcError:
+        return fail(
+            "a position is not known while its kernel is traced",
+            "`if` and `while` cannot depend on one: where(condition, a, b) chooses elements, and `m.index` and "
+            "`m.begin.value` are numbers for the condition",
+        )
+
+
+class Index(Unknown):
     """A position that is known when the kernel runs: where a tile begins, or an element of a range that is walked one
     by one. Indexing by it takes the axis away. It can be added to, multiplied and divided by integers."""
 
@@ -68,9 +103,6 @@ class Index(TileIndex):
         """As a number of tiles, i32."""
         return self.made.scalar(self)
 
-    def __bool__(self) -> bool:
-        raise fail("a position is not known while its kernel is traced", "where(condition, a, b) chooses elements")
-
 
 def _expr(value: int | Index) -> AffineExpr:
     return value.expr if isinstance(value, Index) else AffineExpr.constant(_integer(value))
@@ -82,7 +114,7 @@ def _integer(value: Any) -> int:
     return value.__index__()
 
 
-class LoopTile(TileIndex):
+class LoopTile(Unknown):
     """The tile that a loop is at along one dimension: `step` elements of `extent`, the last tile of which may go beyond
     the end. Indexing by it loads a tile or stores one. As an extent, `zeros((m, n))`, it is `step`."""
 

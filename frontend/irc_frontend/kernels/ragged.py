@@ -154,7 +154,8 @@ class Ragged:
 def _met(node: Node, dims: Sequence[LoopTile | None]) -> LoopTile | None:
     """The tile of an axis along which operands have these."""
     known = [dim for dim in dims if dim is not None]
-    if other := next((dim for dim in known if dim is not known[0]), None):
+    other = next((dim for dim in known if dim is not known[0]), None)
+    if other is not None:
         raise _fail(
             node,
             f"tiles of {known[0].name} meet tiles of {other.name} along one axis",

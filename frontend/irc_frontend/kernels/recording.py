@@ -22,6 +22,7 @@ from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
 from irc_frontend.kernels.space import NestSpace
 from irc_frontend.kernels.tuning import Traced, chip, module_of, subject_of, tuned_call
+from irc_frontend.kernels.untraced import at_users_line
 from irc_frontend.pytrees import rebuilt, tree_leaves
 from irc_frontend.structure import as_it_lies, permute
 from irc_frontend.tensor import Tensor
@@ -82,7 +83,7 @@ class Recorder:
         remaining = iter(seen)
         given = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in leaves)
         new_args, new_options = rebuilt((args, options), given)
-        with recorded(recording):
+        with recorded(recording), at_users_line():
             tree = self.function(*new_args, **new_options)
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
         if any(node.op == EMPTY for node in sorted_nodes(roots)):

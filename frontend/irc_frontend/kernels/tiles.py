@@ -24,7 +24,8 @@ class Tiles:
 
     def __iter__(self) -> Iterator[Any]:
         raise fail(
-            "tiles are for the `for` statements of a kernel", "put @kernel before the function that has the loop"
+            "tiles are for the `for` statements of a kernel",
+            "`for m in tiles(M):` in a function with @kernel before it, without enumerate, zip or a comprehension",
         )
 
 

@@ -91,6 +91,23 @@ class LoopNestTrace:
         """Loops that are open, of the nest."""
         return len(self._frames)
 
+    def check_decided(self, value: Tensor) -> None:
+        """An error where the truth of a tile is asked for."""
+        if any(node.op == TILE for node in sorted_nodes([value.node])):
+            raise fail(
+                "a tile has no value while its kernel is traced",
+                "`if` and `while` cannot depend on one: where(condition, a, b) chooses elements, `&` and `|` are `and` "
+                "and `or` of conditions, maximum(a, b) is max(a, b)",
+            )
+
+    def check_iterated(self, value: Tensor) -> None:
+        """An error where the first axis has a tile's elements: how many these are is chosen."""
+        if value.shape and (dim := self.ragged.axes_of(value.node)[0]) is not None:
+            raise fail(
+                f"a tile of {dim.name} is not iterated over while its kernel is traced: how large it is, is chosen",
+                "irc's functions compute with all of its elements, as t.sum(axis=0) does",
+            )
+
     # Loops
 
     def open_outer(self, names: Sequence[str], extents: Sequence[int | range]) -> list[LoopTile | Index]:
@@ -147,7 +164,7 @@ class LoopNestTrace:
         """Ends the loop inside, whose next iteration gets these values; gives those behind it."""
         values = [self.emit(node) for node in carried]
         frame = self._frames.pop()
-        numbers = [tuple(dim and dim.number for dim in self.ragged.axes_of(node)) for node in carried]
+        numbers = [tuple(None if dim is None else dim.number for dim in self.ragged.axes_of(node)) for node in carried]
         self.facts.carried[frame.number] = numbers
         place = location_here()
         for value, init, node in zip(values, frame.inits, carried, strict=True):
