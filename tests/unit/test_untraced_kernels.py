@@ -38,6 +38,10 @@ def _if_tile(t: Tile, m: Tile, n: Tile, x: Tile) -> Tile:
     return t if m == 0 else -t  # here
 
 
+def _if_tiles(t: Tile, m: Tile, n: Tile, x: Tile) -> Tile:
+    return t if m == n else -t  # here
+
+
 def _if_not_tile(t: Tile, m: Tile, n: Tile, x: Tile) -> Tile:
     return t if m != 0 else -t  # here
 
@@ -144,6 +148,7 @@ ERRORS: list[tuple[Body, str, str]] = [
     (_if_begin, NO_POSITION, CHOOSES),
     (_if_begins, NO_POSITION, CHOOSES),
     (_if_tile, NO_POSITION, "`m.begin.value` are numbers for the condition"),
+    (_if_tiles, NO_POSITION, CHOOSES),
     (_if_not_tile, NO_POSITION, CHOOSES),
     (_truth_of_tile, NO_POSITION, CHOOSES),
     (_while, NO_TILE, CHOOSES),
@@ -206,3 +211,59 @@ def _of_a_text(t: Tile, m: Tile, n: Tile, x: Tile) -> Tile:
 def test_errors_of_other_objects_stay_as_they_are(body: Body, error: type[Exception]) -> None:
     with pytest.raises(error), ir.target("sim"):
         whole(body)(X)
+
+
+# Values of an iteration that a list takes out of it
+
+
+def _behind_a_loop(x: Tile, out: Tile) -> Tile:
+    for m in ir.tiles(x.shape[0]):
+        kept = []
+        for n in ir.tiles(x.shape[1]):
+            kept.append(x[m, n].sum(axis=1))  # here
+        out[m] = kept[0]
+    return out
+
+
+def _in_the_next_loop(x: Tile, out: Tile) -> Tile:
+    for m in ir.tiles(x.shape[0]):
+        kept, total = [], ir.zeros((m,))
+        for n in ir.tiles(x.shape[1]):
+            kept.append(x[m, n].sum(axis=1))  # here
+        for n in ir.tiles(x.shape[1]):
+            total += x[m, n].sum(axis=1) + kept[0]
+        out[m] = total
+    return out
+
+
+def _in_the_next_launch(x: Tile, out: Tile) -> Tile:
+    kept, later = [], ir.empty_like(out)
+    for m in ir.tiles(x.shape[0]):
+        kept.append(x[m, 0])
+        out[m] = kept[0]
+    for m in ir.tiles(x.shape[0]):
+        later[m] = kept[0]  # here
+    return later
+
+
+def _on_the_host(x: Tile, out: Tile) -> Tile:
+    kept = []
+    for m in ir.tiles(x.shape[0]):
+        kept.append(x[m, 0])
+        out[m] = kept[0]
+    return out + kept[0]  # here
+
+
+@pytest.mark.parametrize("body", [_behind_a_loop, _in_the_next_loop, _in_the_next_launch, _on_the_host])
+def test_a_value_of_one_iteration_is_not_used_behind_it(body: Callable[[Tile, Tile], Tile]) -> None:
+    inner = ir.kernel(body)
+
+    @ir.kernel
+    def kernel(x: ir.Tensor) -> ir.Tensor:
+        return inner._recorder.function(x, ir.empty(x.shape[0]))  # pyright: ignore[reportPrivateUsage]
+
+    # Ops are made where their values are needed: one that was not in the loop is quoted itself, else what it is used by.
+    with pytest.raises(IrcError, match="a value of one iteration of a loop over tiles") as caught, ir.target("sim"):
+        kernel(X)
+    assert "# here" in render(caught.value).split("\n")[1]
+    assert "acc = acc + t" in (caught.value.hint or "")

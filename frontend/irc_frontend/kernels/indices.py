@@ -9,7 +9,7 @@ from xdsl.ir.affine import AffineExpr
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
-from irc_frontend.tile_indices import TileIndex
+from irc_frontend.tile_indices import TileIndex, open_trace
 
 if TYPE_CHECKING:
     from irc_frontend.tensor import Tensor
@@ -44,7 +44,7 @@ class Unknown(TileIndex):
     def __eq__(self, other: object) -> bool:
         if self is other or other is None or isinstance(other, slice | type(...)):
             return self is other
-        if isinstance(self, LoopTile) and isinstance(other, LoopTile):
+        if isinstance(self, LoopTile) and isinstance(other, LoopTile) and open_trace() is None:
             return False
         raise self._undecided()
 

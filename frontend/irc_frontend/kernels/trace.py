@@ -35,6 +35,11 @@ from irc_frontend.slicing import keys_of
 from irc_frontend.structure import as_it_lies, reshape
 from irc_frontend.tensor import Tensor
 
+GONE = (
+    "a value of one iteration of a loop over tiles is used behind the loop",
+    "store it, out[m, n] = t, or carry it: acc = zeros((m,)) before the loop, acc = acc + t in it",
+)
+
 
 def location_here() -> LocationAttr:
     place = here()
@@ -457,11 +462,23 @@ class LoopNestTrace:
         if root.op in ARRAYS:
             raise fail("an array is stored, or carried by a loop, as a whole", "index its tiles: `x[m, k]`")
         for node in sorted_nodes([root]):
-            if node not in self._values and node.op not in ARRAYS:
+            if node not in self._values and node.op not in ARRAYS and node.op != TILE:
                 self._emit_one(node)
+        if self._is_gone(root):
+            raise fail(*GONE)
         return self._values[root][0]
 
+    def _is_gone(self, node: Node) -> bool:
+        """Whether it is a value of an iteration of a loop that was closed, or of an earlier nest."""
+        if node not in self._values:
+            return node.op == TILE
+        owner = self._values[node][0].owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        return block is not self._top and all(block is not frame.block for frame in self._frames)
+
     def _emit_one(self, node: Node) -> None:
+        if any(map(self._is_gone, node.operands)):
+            raise fail_at(node, *GONE)
         if any(each.op in ARRAYS for each in node.operands):
             raise fail_at(node, "a loop over tiles computes with an array as a whole", "index its tiles: `x[m, k]`")
         operands = [self._masked(node, number, each) for number, each in enumerate(node.operands)]
