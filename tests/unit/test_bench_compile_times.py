@@ -40,8 +40,10 @@ RIGHT = FirstResult(2.0, 1e-3, 1e-3)
 @pytest.mark.parametrize("loss", ["", LOSS], ids=["forward", "training"])
 def test_a_first_call_is_timed_and_checked(loss: str) -> None:
     torch._dynamo.reset()
+    before = torch.get_float32_matmul_precision()
     result = first_call.measure(replace(CALL, loss=loss))
     assert result.seconds > 0
+    assert torch.get_float32_matmul_precision() == before
     assert 0 < result.error <= result.tolerance and not result.wrong and not result.left
 
 

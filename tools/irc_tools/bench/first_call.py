@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.torch_steps import MODES, WORST, Forward, Training, built, error_of
+from irc_tools.bench.torch_steps import MODES, PRECISION, WORST, Forward, Training, built, error_of, precision_kept
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def measure(call: FirstCall) -> FirstResult:
     model, inputs = built(torch, call.name, call.model, call.dims)
     model, inputs = model.to(call.device).train(bool(call.loss)), [x.to(call.device) for x in inputs]
     step = Training(torch, model, call.name, call.loss) if call.loss else Forward()
-    with torch.set_grad_enabled(bool(call.loss)):
+    with torch.set_grad_enabled(bool(call.loss)), precision_kept(torch):
         reference = step.result(model, inputs).float() if call.check else None
-        torch.set_float32_matmul_precision("high")  # as in `irc_tools.bench.models`
+        torch.set_float32_matmul_precision(PRECISION)
         model = model.bfloat16()
         inputs = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
         eager = step.result(model, inputs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +11,17 @@ from irc_tools.bench.measure import Settings, time_variants
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import Row
-from irc_tools.bench.torch_steps import MODES, WORST, Forward, Step, Training, built, error_of
+from irc_tools.bench.torch_steps import (
+    MODES,
+    PRECISION,
+    WORST,
+    Forward,
+    Step,
+    Training,
+    built,
+    error_of,
+    precision_kept,
+)
 
 
 def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Settings) -> RowRecord:
@@ -27,10 +35,9 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
     model, inputs = built(torch, row.name, row.model, row.dims)
     model, inputs = model.cuda().train(bool(row.loss)), [x.cuda() for x in inputs]
     step = Training(torch, model, row.name, row.loss) if row.loss else Forward()
-    with torch.set_grad_enabled(bool(row.loss)), _precision_kept(torch):
+    with torch.set_grad_enabled(bool(row.loss)), precision_kept(torch):
         reference = step.result(model, inputs).float()
-        # Where torch.compile takes attention apart, it multiplies in f32, and asks for this to use tensor cores.
-        torch.set_float32_matmul_precision("high")
+        torch.set_float32_matmul_precision(PRECISION)
         model = model.bfloat16()
         narrow = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
         own: dict[str, Any] = {"mode": "reduce-overhead"} if "reduce-overhead" in row.peers else {}
@@ -60,15 +67,6 @@ def measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Setti
 def _held_bytes(model: Any) -> int:
     """Of the parameters and buffers of a model, each once."""
     return sum(x.nbytes for x in (*model.parameters(), *model.buffers()))
-
-
-@contextmanager
-def _precision_kept(torch: Any) -> Generator[None]:
-    before = torch.get_float32_matmul_precision()
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _calling(step: Step, run: Any, inputs: list[Any]) -> Enqueue:

@@ -24,6 +24,21 @@ WORST = 1.5
 """How many times eager's error irc's may be, both against the model in f32."""
 
 
+PRECISION = "high"
+"""Of torch's products in f32 where a model in bf16 is timed: where torch.compile takes attention apart, it multiplies
+in f32, and asks for this to use tensor cores."""
+
+
+@contextmanager
+def precision_kept(torch: Any) -> Generator[None]:
+    """Leaves the precision of torch's products in f32 as it was."""
+    before = torch.get_float32_matmul_precision()
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def body_function(row: str, body: str, arguments: Sequence[str], namespace: dict[str, Any]) -> Callable[..., Any]:
     """The Python function of a row's body. IrcError where it does not parse."""
     source = f"def work({', '.join(arguments)}):\n{textwrap.indent(textwrap.dedent(body).strip(), '    ')}\n"
