@@ -1,4 +1,4 @@
-"""The text of a kernel written in Python that several tests call."""
+"""The text of kernels written in Python that several tests call."""
 
 from __future__ import annotations
 
@@ -13,4 +13,15 @@ def product(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
         for k in ir.tiles(K):
             acc = ir.addmm(acc, x[m, k], w[k, n])
         out[m, n] = acc
+    return out
+
+
+def row_sums(x: ir.Tensor) -> ir.Tensor:
+    M, N = x.shape
+    out = ir.empty(M)
+    for m in ir.tiles(M):
+        acc = ir.zeros((m,))
+        for n in ir.tiles(N):
+            acc += x[m, n].sum(axis=1)
+        out[m] = acc
     return out

@@ -193,8 +193,8 @@ class Device:
     def _pool(self) -> Any:
         options = core.DeviceMemoryResourceOptions(max_size=self.pool_maximum or 0)
         pool = _checked(core.DeviceMemoryResource, self.ordinal, options)
-        threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        _call("cuMemPoolSetAttribute", pool.handle, threshold, driver.cuuint64_t(self.total_memory // KEPT_SHARE))
+        kept = driver.cuuint64_t(self.total_memory // KEPT_SHARE)
+        _call("cuMemPoolSetAttribute", pool.handle, _pool_attribute("RELEASE_THRESHOLD"), kept)
         return pool
 
     @cached_property

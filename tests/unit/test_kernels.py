@@ -255,16 +255,7 @@ def test_products_of_whole_steps_have_stages_and_blocks() -> None:
     assert few.stages > many.stages > 1
 
 
-@ir.kernel
-def row_sums(x: ir.Tensor) -> ir.Tensor:
-    M, N = x.shape
-    out = ir.empty(M)
-    for m in ir.tiles(M):
-        acc = ir.zeros((m,))
-        for n in ir.tiles(N):
-            acc += x[m, n].sum(axis=1)
-        out[m] = acc
-    return out
+row_sums = ir.kernel(python_kernels.row_sums)
 
 
 def test_blocks_whose_threads_meet_in_each_step_are_small() -> None:

@@ -49,10 +49,8 @@ class PromoteSumsPass(ProgramPass):
 
 def _is_promoted(dot: tile.DotOp, row: MatrixInstruction) -> bool:
     """Whether the dot's sums over K are made in parts."""
-    precision, element = (
-        None if dot.precision is None else dot.precision.data,
-        element_of(element_type_of(dot.lhs.type)),
-    )
+    precision = None if dot.precision is None else dot.precision.data
+    element = element_of(element_type_of(dot.lhs.type))
     is_asked = precision == "f32" and element.is_float and element.size == 2 and row.threads > 1
     return is_asked or (precision not in SINGLE_PASS and row.takes(element.name).sums > 1)
 
