@@ -34,8 +34,9 @@ def bucket(function: FuncOp, limit: int) -> None:
 
 def order(function: FuncOp) -> None:
     """Puts each collective as early as what it needs allows, those behind the shortest ways first, and behind all of
-    them what none needs. Gradients of weights, say, are computed where the pass over a layer has come to them, and
-    exchanged beside the rest of that pass. Work for one collective stays in its order."""
+    them what none needs, by the last collective that it needs. Gradients of weights, say, are computed where the pass
+    over a layer has come to them, and exchanged beside the rest of that pass; weights are updated in the order in which
+    their gradients come, most of them beside the last exchange. Work for one collective stays in its order."""
     block = function.body.block
     *ops, terminator = block.ops
     depths = _depths(ops)
@@ -50,7 +51,11 @@ def order(function: FuncOp) -> None:
             if op not in first:
                 first[op] = number
                 pending += _makers(op, depths)
-    keys = {op: (first.get(op, len(collectives)), place) for place, op in enumerate(ops)}
+    last: dict[Operation, int] = {op: number for number, op in enumerate(collectives)}
+    for op in ops:
+        last.setdefault(op, max((last[maker] for maker in _makers(op, last)), default=-1))
+    behind = len(collectives)
+    keys = {op: (first.get(op, behind), -1 if op in first else last[op], place) for place, op in enumerate(ops)}
     found = _ordered(ops, keys)
     for op in ops:
         op.detach()
@@ -165,7 +170,7 @@ def _join(ops: Sequence[AllReduceOp]) -> None:
         op.erase()
 
 
-def _ordered(ops: Sequence[Operation], keys: Mapping[Operation, tuple[int, int]]) -> list[Operation]:
+def _ordered(ops: Sequence[Operation], keys: Mapping[Operation, tuple[int, ...]]) -> list[Operation]:
     """Operands before users, otherwise by keys."""
     missing = {op: len(_makers(op, keys)) for op in ops}
     by_place = {keys[op]: op for op in ops}

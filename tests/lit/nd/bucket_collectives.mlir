@@ -28,7 +28,8 @@ func.func @step(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf3
   func.return %p, %q, %t, %u, %v : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// The gradient of the last weight is computed and exchanged before the pass back goes on, whatever the order of weights.
+// The gradient of the last weight is computed and exchanged before the pass back goes on, whatever the order of weights;
+// its update comes first, beside the exchange of the other.
 // CHECK-LABEL: func.func @gradients
 // CHECK-NEXT:    %[[A:.*]] = nd.exp %x
 // CHECK-NEXT:    %[[B:.*]] = nd.exp %[[A]]
@@ -38,8 +39,8 @@ func.func @step(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf3
 // CHECK-NEXT:    %[[G0:.*]] = nd.neg %[[G1]]
 // CHECK-NEXT:    %[[W0:.*]] = nd.mul %x, %[[G0]]
 // CHECK-NEXT:    %[[R0:.*]] = nd.all_reduce %[[W0]]
-// CHECK-NEXT:    nd.sub %x, %[[R0]]
 // CHECK-NEXT:    nd.sub %x, %[[R1]]
+// CHECK-NEXT:    nd.sub %x, %[[R0]]
 func.func @gradients(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %a = nd.exp %x : tensor<16xf32>
   %b = nd.exp %a : tensor<16xf32>
