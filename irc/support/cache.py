@@ -57,7 +57,7 @@ def versions() -> str:
     return ", ".join(found)
 
 
-_PACKAGES = ("xdsl", "llvmlite", "numpy", "scipy", "ml_dtypes", "nvidia-cuda-nvrtc", "nvidia-cuda-cccl")
+_PACKAGES = ("xdsl", "llvmlite", "numpy", "scipy", "ml_dtypes", "nvidia-cuda-nvrtc")
 
 
 class Damaged(UserWarning):

@@ -403,7 +403,7 @@ assert (pool.used, pool.maximum) == (0, 128 * MIB) and pool.reserved >= 64 * MIB
 on = device()
 stream = on.take_stream()
 memory = on.allocate(32 * MIB, stream)
-assert pool.used >= 32 * MIB and pool.reserved <= 128 * MIB, pool
+assert pool.used >= 32 * MIB and 64 * MIB <= pool.reserved <= 128 * MIB, pool
 try:
     on.allocate(256 * MIB, stream)
 except irc.IrcError as error:
@@ -414,7 +414,8 @@ except irc.IrcError as error:
     assert "in use, and its maximum is fixed" in str(error), error
 memory.free(stream)
 on.synchronize(stream)
-assert pool.used == 0 and pool.reserved >= 64 * MIB and pool.most_used >= 64 * MIB, pool
+# The driver gives back what is free before it refuses an allocation.
+assert pool.used == 0 and 32 * MIB <= pool.reserved <= 128 * MIB and pool.most_used >= 64 * MIB, pool
 pool.trim()
 assert pool.reserved == 0, pool
 """
