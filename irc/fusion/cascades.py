@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of
 from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, precision_of, shape_of
 from irc.analysis.product_problem import multiplied
+from irc.dialects import nd
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, tags_of_elementwise
 from irc.fusion.cascade_cost import CascadeCost, cascade_cost
@@ -26,9 +27,13 @@ MULTIPLE = 16
 
 
 SUMMED = 128
-"""Of which the columns of sums that tiles add to are a multiple: two warp groups divide them. With 64, unmasked, five
-products compile without spills and keep in flight (`schedule-loops`, sparing), and wait to be timed; masked, 156 bytes
-spill."""
+"""Of which the columns of sums that tiles add to are a multiple: warp groups divide them."""
+
+FEW_SUMMED, MIN_WALKED = 64, 2048
+"""The same where warp groups divide the columns of a step, which has 128 of them then: without masks, whose branches
+spill beside such steps, along as many columns of the scores or more. On an H100 the gradients of attention with heads
+of 64 and 2048 positions take 0.77 of the time that they take without such sums, with 512 positions 1.03, masked 1.06
+(`benchmarks/results/2026-11-28-h100-notes.md`)."""
 
 
 def fits(cascade: Cascade, machine: Target) -> bool:
@@ -42,7 +47,8 @@ def fits(cascade: Cascade, machine: Target) -> bool:
     depths, columns = [each.extents("k") for each in first], [each.extents("n") for each in last]
     if any(len(extents) != 1 or extents[0] % MULTIPLE for extents in (*depths, *columns)):
         return False
-    if any(iteration_of(op).extent("n") % SUMMED for op in cascade.across):
+    is_few = last[0].extent("k") >= MIN_WALKED and not any(isinstance(op, nd.WhereOp) for op in cascade.between)
+    if any(iteration_of(op).extent("n") % (FEW_SUMMED if is_few else SUMMED) for op in cascade.across):
         return False
     if sum(extent for (extent,) in columns) > MAX_HELD or max(depths) > (MAX_HELD,):
         return False

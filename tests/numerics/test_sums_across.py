@@ -114,7 +114,9 @@ def test_sums_keep_their_order_unless_they_need_not() -> None:
 
 
 @long(2)
-@pytest.mark.parametrize("name", ["full 4x16x4096x128", "causal 4x16x4096x128", "causal 4x32/8x4096x128"])
+@pytest.mark.parametrize(
+    "name", ["full 4x16x4096x128", "causal 4x16x4096x128", "causal 4x32/8x4096x128", "full 8x32x2048x64"]
+)
 def test_machine_code(name: str) -> None:
     """Nothing is spilled, and products stay in flight: no warning of ptxas."""
     row = next(row for row in load_suite("attention").rows if row.name == f"gradients {name} bf16")
