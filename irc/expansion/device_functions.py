@@ -6,10 +6,12 @@ left to fuse: the simulator computes what the machine does, but for the errors o
 
 from __future__ import annotations
 
-from math import inf, nan
+from fractions import Fraction
+from math import copysign, frexp, inf, ldexp, nan
 
+import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import FloatAttr, f32, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
@@ -115,6 +117,29 @@ def approximate_quotient(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAVa
 def approximate_product(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """A quotient by the reciprocal, which is infinite where the divisor is subnormal and 0 where it itself is."""
     return code.mul(a, code.run(RECIPROCAL, b))
+
+
+def quotient_by(number: float) -> Function | None:
+    """What divides by a number, without the branch of a division for quotients out of the ordinary: multiplies by the
+    upper and the lower part of the reciprocal, which have one sign, so that infinities stay. None of a number of many
+    digits, or far from 1.
+
+    The parts are the reciprocal to 2 ** -47. Of a divisor whose odd part is below 2 ** 20, no quotient is as near to a
+    middle of two floats: it is rounded as a division does (Brisebarre, Muller and Raina, "Accelerating correctly
+    rounded floating-point division when the divisor is known in advance", 2004). Quotients below 2 ** -100 may be the
+    float beside that.
+    """
+    _, exponent = frexp(number)
+    whole = int(abs(ldexp(number, 24 - exponent)))
+    if whole // (whole & -whole) >= 1 << 20 or not abs(exponent) < 100:
+        return None
+    upper = Fraction(2**47 // whole, 2**47)
+    high, low = (copysign(ldexp(float(part), 24 - exponent), number) for part in (upper, Fraction(1, whole) - upper))
+    return lambda code, x, _: code.fma(x, high, code.mul(x, low)) if low else code.mul(x, high)
+
+
+def approximate_quotient_by(number: float) -> Function:
+    return lambda code, x, _: code.mul(x, 1 / number)
 
 
 def _tan(code: ScalarBuilder, x: SSAValue) -> SSAValue:
@@ -233,6 +258,8 @@ PERIODIC: dict[type[Operation], Function] = {
 
 def function_of(op: Operation) -> Function | None:
     """What computes an op on f32; None of one that stays."""
+    if isinstance(op, arith.DivfOp) and (number := _number(op.rhs)):
+        return approximate_quotient_by(number) if is_approximate(op) else quotient_by(number)
     if not is_approximate(op):
         return FUNCTIONS.get(type(op))
     if type(op) in PERIODIC:
@@ -241,3 +268,10 @@ def function_of(op: Operation) -> Function | None:
     if isinstance(op, arith.DivfOp) and is_approximate(op, FastMathFlag.ALLOW_RECIP):
         return approximate_product
     return APPROXIMATIONS.get(type(op), FUNCTIONS.get(type(op)))
+
+
+def _number(value: SSAValue) -> float | None:
+    """A normal number of f32, as is its reciprocal; None of anything else."""
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    number = float(np.float32(constant.value.data)) if isinstance(constant, FloatAttr) else 0.0
+    return number if 2.0**-126 <= abs(number) <= 2.0**126 else None

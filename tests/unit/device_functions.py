@@ -118,8 +118,12 @@ cuda.store %yr[%zero], %y[%i] {{count = 1}} : !cuda.registers<1 x f32> -> !cuda.
 
 
 def function_kernel(function: Function, blocks: int) -> KernelOp:
-    """The function, expanded."""
-    kernel = kernel_with(function.text, function.operands, blocks)
+    return expanded_kernel(function.text, function.operands, blocks)
+
+
+def expanded_kernel(text: str, operands: int, blocks: int) -> KernelOp:
+    """`kernel_with` this text, its functions expanded."""
+    kernel = kernel_with(text, operands, blocks)
     for op in list(kernel.walk()):
         if (known := function_of(op)) is not None:
             expand(op, known)

@@ -5,7 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from unit.device_functions import BLOCK, FUNCTIONS, SPECIAL, Array, Function, function_kernel, kernel_with
+from unit.device_functions import (
+    BLOCK,
+    FUNCTIONS,
+    SPECIAL,
+    Array,
+    Function,
+    expanded_kernel,
+    function_kernel,
+    kernel_with,
+)
 from unit.sim_kernels import run
 from xdsl.dialects.math import Math
 
@@ -59,6 +68,41 @@ def test_powers() -> None:
     with np.errstate(all="ignore"):
         wanted = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
     np.testing.assert_allclose(evaluated(power, x, y), wanted, rtol=1e-5)
+
+
+def divided(number: float, x: Array, flags: str = "") -> Array:
+    text = f"%n = arith.constant {number:.60f} : f32\n%r = arith.divf %a, %n {flags} : f32"
+    return run(expanded_kernel(text, 1, len(x) // BLOCK), x, np.zeros_like(x))[-1]
+
+
+@pytest.mark.parametrize("number", [3.0, -20.0, 255.0, 50257.0, 0.75, 1048573.0, 5 * 2.0**-40, 2.0**60])
+def test_quotients_by_a_number(number: float) -> None:
+    """Every bit, but of the last of those below 2 ** -100: of drawn numbers, and of those next to the middles of two
+    quotients."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 2**32, 40 * BLOCK, np.uint32).view(np.float32)
+    middles = (rng.integers(2**24, 2**25, 40 * BLOCK) | 1) * 2.0**-25 * number
+    x = np.concatenate([drawn, middles.astype(np.float32), np.resize(np.array(SPECIAL, np.float32), BLOCK)])
+    found = divided(number, x)
+    with np.errstate(all="ignore"):
+        wanted = x / np.float32(number)
+    is_tiny = (np.abs(wanted) < 2.0**-100) & (wanted != 0)
+    np.testing.assert_array_equal(found[~is_tiny], wanted[~is_tiny])
+    assert (np.signbit(found) == np.signbit(wanted))[~np.isnan(wanted)].all()
+    assert np.abs(found[is_tiny].view(np.int32) - wanted[is_tiny].view(np.int32)).max(initial=0) <= 1
+
+
+def test_approximate_quotients_by_a_number() -> None:
+    x = np.resize(np.array(SPECIAL, np.float32), BLOCK)
+    found = divided(0.1, x, "fastmath<afn>")
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, x / np.float32(0.1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("number", [0.1, 2.0**-110, 1e-40, 0.0])
+def test_quotients_by_numbers_of_many_digits_or_far_from_1_stay(number: float) -> None:
+    text = f"%n = arith.constant {number:.60f} : f32\n%r = arith.divf %a, %n : f32"
+    assert any(op.name == "arith.divf" for op in expanded_kernel(text, 1, 1).walk())
 
 
 def test_functions_that_stay() -> None:
