@@ -19,7 +19,8 @@ from irc.ir.passes import Pass
 class ExpandDeviceMathPass(Pass):
     """Functions of f32 in kernels become arithmetic and `cuda.instruction`: those that may be approximated
     (fastmath `afn`) to about 2 ** -20 of the result, exponentials, logarithms, sine, cosine, tanh, erf and rsqrt to
-    about 2 units in the last place. Other functions, and those of f64, stay calls of CUDA's library."""
+    about 2 units in the last place. A division by a number of few digits becomes two multiplications. Other functions,
+    and those of f64, stay calls of CUDA's library."""
 
     name = "expand-device-math"
     requires = (THREADS,)
