@@ -2,20 +2,23 @@
 
 The first result of a group brings its own dimensions. Another result joins when it needs the same reduction or
 product, at coordinates that its dimensions can be expressed in, when it has the same shape, or when it is what a
-reduction runs over.
+reduction runs over, or is computed from the same elements as that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.op_classes import is_view
 from irc.dialects.nd import PadOp
 from irc.dialects.nd.base import ints
+from irc.dialects.nd.shape import reshaped
 from irc.dialects.tile import shape_of
 from irc.ir.discardable import UNREAD
 from irc.ir.iteration import iteration_of, permutation_of
@@ -33,8 +36,9 @@ from irc.tiling.index_maps import (
     new_dim,
     point,
     substitute,
+    value_of,
 )
-from irc.tiling.nodes import Dot, Node, Reduced, walk_nodes
+from irc.tiling.nodes import Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.trace import RegionTrace
 
 
@@ -92,7 +96,38 @@ def group_results(trace: RegionTrace, values: Sequence[SSAValue]) -> list[Group]
         if known is not None:
             _bind_inner(trace, value, at, known)
         group.results.append(Result(index, value, shape, strides, trace.at(value, at), at))
-    return groups
+    return [group for group in groups if not _walks_with(trace, group, groups)]
+
+
+def _walks_with(trace: RegionTrace, group: Group, groups: Sequence[Group]) -> bool:
+    """Moves the results of a map to the group of a reduction that runs over the same elements, in any grouping of
+    axes, if there is one: both are computed in one walk over them."""
+    if list(_all_cores(group)):
+        return False
+    for other in groups:
+        for core in _all_cores(other):
+            if not isinstance(core, Reduced) or core.is_scan:
+                continue
+            extents = shape_of(core.op.operands[0].type)
+            if any(prod(result.shape) != prod(extents) for result in group.results):
+                continue
+            moved = [_regrouped(trace, result, operand_coords(core), extents) for result in group.results]
+            if all(_share_loads(each.node, core.input) for each in moved):
+                other.results += moved
+                return True
+    return False
+
+
+def _regrouped(trace: RegionTrace, result: Result, at: Coords, shape: tuple[int, ...]) -> Result:
+    """The result with the element that is at these coordinates of another shape."""
+    places = [AffineExpr.dimension(axis) for axis in range(len(at))]
+    at = tuple(value_of(each, at) for each in reshaped(places, shape, result.shape))
+    return replace(result, at=at, node=trace.at(result.value, at))
+
+
+def _share_loads(one: Node, other: Node) -> bool:
+    loads = [{node for node in walk_nodes([root]) if isinstance(node, Load)} for root in (one, other)]
+    return not loads[0].isdisjoint(loads[1])
 
 
 def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:

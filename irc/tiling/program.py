@@ -13,6 +13,7 @@ from irc.dialects import tile
 from irc.dialects.nd.table import ROWS, Cost
 from irc.support import extents
 from irc.tiling.domains import Domains
+from irc.tiling.groups import Result
 from irc.tiling.index_maps import DomainDim, Lin, atoms
 from irc.tiling.nodes import Apply, Dot, Node, Reduced, walk_nodes
 from irc.tiling.trace import RegionTrace
@@ -49,6 +50,8 @@ class ProgramTiling:
     """The reductions of the results that are being computed."""
     chunks: dict[DomainDim, int] = field(default_factory=dict[DomainDim, int])
     """The tile extent of each dimension that is reduced or scanned over."""
+    riders: dict[DomainDim | None, list[Result]] = field(default_factory=dict[DomainDim | None, list[Result]])
+    """Results along each of these dimensions that no reduction feeds: the first walk over it stores them."""
     unroll: int = 1
     """Steps over a reduced dimension whose loads are in flight together."""
     shared: frozenset[Node] = frozenset()

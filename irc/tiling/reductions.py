@@ -27,7 +27,7 @@ from irc.tiling.combiners import (
     neutral_of,
     part_count,
 )
-from irc.tiling.groups import cores
+from irc.tiling.groups import Result, cores
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.nodes import (
     Choose,
@@ -162,6 +162,10 @@ class ReduceStage(Stage):
 
     # Columns
 
+    def store_all(self, results: Sequence[Result]) -> None:
+        for result in results:
+            self.store(self.program.result_argument(result.index), result.at, result.node)
+
     def over(self, column: DomainDim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
         """Runs `step(stage with the columns, accumulators) -> accumulators` for every
         chunk; gives the last accumulators."""
@@ -226,7 +230,14 @@ class ReduceStage(Stage):
             return
         else:
             initial = [self._start(n, i, self._chunk_shape(column)) for n in batch for i in range(part_count(n))]
-            parts = self.over(column, roots, initial, lambda stage, acc: _accumulate(stage, batch, roots, acc))
+            riders = self.program.riders.pop(column, [])
+
+            def step(stage: ReduceStage, accumulators: list[SSAValue]) -> list[SSAValue]:
+                results = _accumulate(stage, batch, roots, accumulators)
+                stage.store_all(riders)
+                return results
+
+            parts = self.over(column, [*roots, *(each.node for each in riders)], initial, step)
         for n in batch:
             self._finish_reduction(n, parts[: part_count(n)])
             parts = parts[part_count(n) :]

@@ -20,7 +20,7 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
-from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
+from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced, walk_nodes
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, ProgramTiling, shared_nodes
 from irc.tiling.reductions import ReduceStage
@@ -211,8 +211,7 @@ def _emit_map(program: ProgramTiling, plan: GroupTiling, config: Config) -> None
     axes = [Axis(d, offsets[d], tiles[d]) for d in dims if d in tiles]
     scalars = {d: offsets[d] for d in dims if d not in tiles}
     stage = ReduceStage(program, loop.body.block, axes or [Axis(None, loop.offsets[0], 1)], scalars)
-    for result in plan.group.results:
-        stage.store(program.result_argument(result.index), result.at, result.node)
+    stage.store_all(plan.group.results)
 
 
 def _map_tiles(program: ProgramTiling, plan: GroupTiling, config: Config) -> dict[DomainDim, int]:
@@ -251,7 +250,9 @@ def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> Non
     else:
         row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, config.reduction)
     program.chunks |= chunks
-    if all(chunks[c] >= c.extent for c in columns):
+    riders = _riders(program, plan, columns)
+    program.riders = dict(riders)
+    if riders or all(chunks[c] >= c.extent for c in columns):
         program.shared = shared_nodes(_roots(program, plan))
     tiles = {} if row is None else {row: height}
     loop = for_tiles(program, plan.rows, tiles, Config(schedule=config.schedule))
@@ -262,7 +263,22 @@ def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> Non
     scalars = {d: offset for d, offset in offsets.items() if d != row}
     stage = ReduceStage(program, loop.body.block, [first, Axis(None, zero, 1)], scalars)
     for column in [None, *columns]:
-        _store(program, stage, column, [r for r in plan.group.results if _column(program, r, columns) == column])
+        stored = riders.get(column, []) if column not in program.riders else []
+        results = [r for r in plan.group.results if _column(program, r, columns) == column and r not in stored]
+        _store(program, stage, column, results)
+
+
+def _riders(
+    program: ProgramTiling, plan: GroupTiling, columns: Sequence[DomainDim]
+) -> dict[DomainDim | None, list[Result]]:
+    """The results along each column that are walked over in chunks which no reduction feeds."""
+    found: dict[DomainDim | None, list[Result]] = {}
+    for result in plan.group.results:
+        column = _column(program, result, columns)
+        is_fed = any(isinstance(node, Reduced) for node in walk_nodes([result.node]))
+        if column is not None and not is_fed and program.chunks[column] < column.extent:
+            found.setdefault(column, []).append(result)
+    return found
 
 
 def _column(program: ProgramTiling, result: Result, columns: Sequence[DomainDim]) -> DomainDim | None:
@@ -277,13 +293,11 @@ def _store(program: ProgramTiling, stage: ReduceStage, column: DomainDim | None,
     if not results:
         return
     if column is None:
-        for result in results:
-            stage.store(program.result_argument(result.index), result.at, result.node)
+        stage.store_all(results)
         return
 
     def step(inner: ReduceStage, _: list[Any]) -> list[Any]:
-        for result in results:
-            inner.store(program.result_argument(result.index), result.at, result.node)
+        inner.store_all(results)
         return []
 
     _prepare(stage, [r.node for r in results])

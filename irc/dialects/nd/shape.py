@@ -133,15 +133,19 @@ class ReshapeOp(AccessOp):
             )
 
     def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
-        """By way of a row-major index, of as few axes at a time as go together."""
-        source, result = shape_of(self.x), shape_of(self.result)
-        found: list[AffineExpr] = []
-        for to, of in _regrouped(result, source):
-            index = AffineExpr.constant(0)
-            for axis in to:
-                index = index * result[axis] + at[axis]
-            found += _delinearised(index, [source[axis] for axis in of])
-        return found
+        return reshaped(at, shape_of(self.result), shape_of(self.x))
+
+
+def reshaped(at: Sequence[AffineExpr], shape: Sequence[int], source: Sequence[int]) -> list[AffineExpr]:
+    """Where an element lies in a shape that is at coordinates of another one: by way of a row-major index, of as few
+    axes at a time as go together."""
+    found: list[AffineExpr] = []
+    for to, of in _regrouped(shape, source):
+        index = AffineExpr.constant(0)
+        for axis in to:
+            index = index * shape[axis] + at[axis]
+        found += _delinearised(index, [source[axis] for axis in of])
+    return found
 
 
 def _regrouped(result: Sequence[int], source: Sequence[int]) -> list[tuple[range, range]]:

@@ -21,7 +21,15 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from irc.analysis.block_sums import block_sum
 from irc.analysis.cascades import cascade_in
 from irc.analysis.invariants import FUSED
-from irc.analysis.op_classes import has_parts, is_position, is_reduction, is_splittable, reduced_axes, shape_of
+from irc.analysis.op_classes import (
+    has_parts,
+    is_position,
+    is_reduction,
+    is_splittable,
+    reduced_axes,
+    shape_of,
+    size_of,
+)
 from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
@@ -156,11 +164,31 @@ def _cut(kernel: FusedOp) -> Cut | None:
     if len(reduced) == 1:
         step, unroll = steps, 1 if keeps_last else config.unroll or 1
     extent = extents[at] // together
-    part = _part(extent, parts, step * unroll) if together == 1 else _close_part(extent, parts, step)
+    if together > 1:
+        part = _close_part(extent, parts, step)
+    elif _stores_elements(kernel):
+        part = _even_part(extent, parts, step * unroll)
+    else:
+        part = _part(extent, parts, step * unroll)
     count = extent // part
     if keeps_last and count < 2:
         return Cut(sides, at, extent, 1, keeps_last=True)
     return Cut(sides, at, part, count, together, keeps_last) if count * together > 1 else None
+
+
+def _stores_elements(kernel: FusedOp) -> bool:
+    """Whether the kernel stores what it reduces, or what is computed from the same elements one by one."""
+    fed = _dependent(kernel, kernel.cores())
+    size = prod(shape_of(kernel.cores()[0].operands[0]))
+    return any(size_of(value) == size and value not in fed for value in kernel.yielded.outputs)
+
+
+def _even_part(extent: int, parts: int, step: int) -> int:
+    """The same where elements are stored on the walk over parts, which has no end of its own then: parts may be half or
+    twice as long to leave nothing over."""
+    part = _part(extent, parts, step)
+    sizes = [size for size in range(step, min(2 * part, extent) + 1, step) if extent % size == 0 and 2 * size >= part]
+    return min(sizes, key=lambda size: max(size / part, part / size), default=part)
 
 
 def _part(extent: int, parts: int, step: int) -> int:
