@@ -1,17 +1,19 @@
 """Common subexpressions: of ops that compute the same, the first stays.
 
 Two ops are the same when their name, operands, properties, attributes (`nd.declared` among them) and result types are;
-operands of commutative ops count in any order. The op that stays gets the locations of both.
+operands of commutative ops count in any order. The op that stays gets the locations of both. It is `nd.relaxed` where
+both are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from irc.canonicalization.arithmetic import COMMUTATIVE
+from irc.ir.discardable import RELAXED
 from irc.ir.rewriting import fuse_locations
 
 
@@ -23,11 +25,11 @@ def merge_common(op: Operation) -> bool:
     changed = False
     for region in op.regions:
         for block in region.blocks:
-            changed |= _merge_in_block(block)
+            changed |= merge_in_block(block)
     return changed
 
 
-def _merge_in_block(block: Block) -> bool:
+def merge_in_block(block: Block) -> bool:
     known: dict[Hashable, list[Operation]] = {}
     changed = False
     for op in list(block.ops):
@@ -44,6 +46,8 @@ def _merge_in_block(block: Block) -> bool:
         if not is_side_effect_free(op):
             continue
         first.location = fuse_locations(first.location, op.location)
+        if RELAXED not in op.attributes:
+            first.attributes.pop(RELAXED, None)
         for old, new in zip(op.results, first.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
@@ -62,8 +66,8 @@ def _key(op: Operation) -> Hashable:
 
 def _is_same(op: Operation, other: Operation) -> bool:
     """Of ops with the same key."""
-    return (
-        op.properties == other.properties
-        and op.attributes == other.attributes
-        and op.result_types == other.result_types
-    )
+    return op.properties == other.properties and _kept(op) == _kept(other) and op.result_types == other.result_types
+
+
+def _kept(op: Operation) -> dict[str, Attribute]:
+    return {name: value for name, value in op.attributes.items() if name != RELAXED}

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from irc.analysis.op_classes import is_cast, is_view, shape_of
+from irc.canonicalization.value_numbering import merge_in_block
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import CastOp, ReshapeOp
 from irc.dialects.nd.declared import declared_element, relax
@@ -97,6 +98,7 @@ class _Outliner:
         distinct = list(dict.fromkeys(results))
         location = fuse_locations(*(location_of(graph.ops[i]) for i in nodes))
         body.block.add_op(YieldOp(*distinct, location=location))
+        merge_in_block(body.block)  # what differs in what it was declared as is the same now
         kernel = FusedOp(
             body.operands,
             [value.type for value in distinct],
