@@ -10,8 +10,10 @@ fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from irc.analysis.product_problem import Product
+from irc.configs.blocked import GROUP
 from irc.ir.targets import Target
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.support.integers import ceil_div
@@ -39,6 +41,11 @@ THREADS = 128
 
 OUTSIDE = 3
 """How much longer rows take that lie outside of an operand, and are filled with zeros."""
+
+BEHIND = 2
+"""The same of columns of the last tile along N, where the right operand is contiguous along N: whole boxes lie outside.
+64 products of 128 x 4096 x 4096, whose last tiles of 128 x 192 were those of six SMs, took 490 us; what all SMs had
+besides takes 350 to 370 (benchmarks/results/2026-11-28-h100-kernels.json)."""
 
 COOL = 0.87
 """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
@@ -123,7 +130,7 @@ class Model:
     def describe(self, blocking: Blocking) -> str:
         """The blocking, and its cycles: of all, of a tile's steps along K and of its epilogue, and of device memory."""
         tile = " x ".join(map(str, blocking.tile)) + (f", {blocking.split} parts of K" if blocking.split > 1 else "")
-        each = f"{self._mainloop(blocking):.0f} of products and {self._epilogue(blocking):.0f} of epilogue"
+        each = f"{self._steps(blocking):.0f} of products and {self._epilogue(blocking):.0f} of epilogue"
         rounds = f"{self._tiles(blocking)} tiles, {self._tiles(blocking) / self._machine.sms:.2f} rounds, each {each}"
         memory = f"memory takes {self._memory():.0f}"
         return f"{self.cycles(blocking):.0f} cycles: {blocking.schedule} {tile}: {rounds}; {memory}"
@@ -135,22 +142,41 @@ class Model:
 
     def cycles(self, blocking: Blocking) -> float:
         rounds = ceil_div(self._tiles(blocking), self._machine.sms)
-        mainloop, epilogue = self._mainloop(blocking), self._epilogue(blocking)
+        mainloop, epilogue = self._steps(blocking), self._epilogue(blocking)
         if blocking.schedule == "pingpong":
             busy = rounds * (mainloop + self._fetched(blocking)) + epilogue + TAKE_TURNS_CYCLES
         else:
             busy = rounds * (mainloop + epilogue + self._fetched(blocking))
         return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(blocking)
 
-    def _mainloop(self, blocking: Blocking) -> float:
-        """The steps along K of a tile."""
+    def _steps(self, blocking: Blocking) -> float:
+        """The steps along K of a tile, in the mean of the tiles of the SM that has most of the last ones along N."""
+        product, whole = self._product, self._mainloop(blocking)
+        outside = -product.n % blocking.columns if product.rhs_along == "n" and product.n > blocking.columns else 0
+        if not outside:
+            return whole
+        rounds = ceil_div(self._tiles(blocking), self._machine.sms)
+        share = max(self._last_tiles(blocking), 1 / rounds)
+        return whole + share * (self._mainloop(blocking, outside * (BEHIND - 1)) - whole)
+
+    def _last_tiles(self, blocking: Blocking) -> float:
+        """Which part of its tiles are the last ones along N, of the SM that has most of them. SMs take tiles in turn:
+        where their number and that of the tiles of a group of rows have a common divisor, each meets the same places
+        of a group again and again."""
+        rows, columns = ceil_div(self._product.m, blocking.rows), ceil_div(self._product.n, blocking.columns)
+        height = min(GROUP, rows)
+        common = 1 if rows % height else gcd(self._machine.sms, height * columns)
+        return ceil_div(height, common) * common / (height * columns)
+
+    def _mainloop(self, blocking: Blocking, late: int = 0) -> float:
+        """The steps along K of a tile. late: columns of the right operand that it waits for besides its own."""
         product, total = self._product, blocking.columns * self._product.count
         depth, rate = STEP_BYTES // product.lhs.size, self._machine.costs.multiply_adds * 2 / product.lhs.size
         products = self._passes * blocking.rows * total * depth / rate
         blocks = shared_pair(product, (blocking.rows, blocking.columns))
         rows = _loaded(blocking.rows, product.m) * product.lhs_count
         loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
-        columns = _loaded(blocking.columns, product.n) * product.rhs_count
+        columns = (_loaded(blocking.columns, product.n) + late) * product.rhs_count
         if product.rhs_along == "n" and blocking.columns % (2 * COLUMNS):
             columns *= NARROW_BOXES
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]

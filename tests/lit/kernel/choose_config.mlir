@@ -36,13 +36,35 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
 }
 
 // With a short K the epilogue is long beside the products: two consumer groups take turns in smaller tiles.
-// CHECK:      @turns matmul config<tile = {m = 128, n = 192, k = 64}, stages = 4, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @turns matmul config<tile = {m = 128, n = 128, k = 64}, stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @turns matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
     kernel.yield %c : tensor<4096x4096xf32>
   }
   func.return %r : tensor<4096x4096xf32>
+}
+
+// Of tiles of 128 x 192, the last one along N of each 22 would be computed by the same six multiprocessors, 132 = 6 x 22,
+// and two of its three boxes of the right operand lie outside. Where N is 4224 there is no such tile.
+// CHECK:      @ends matmul config<tile = {m = 128, n = 256, k = 64}, stages = 4, cluster = [1, 1], warps = 8, schedule = "persistent", {{.*}}>
+func.func @ends(%x: tensor<64x128x4096xbf16>, %w: tensor<64x4096x4096xbf16>) -> tensor<64x128x4096xbf16> {
+  %r = kernel.fused @ends matmul (%a = %x : tensor<64x128x4096xbf16>, %b = %w : tensor<64x4096x4096xbf16>) -> tensor<64x128x4096xbf16> {
+    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<64x128x4096xbf16>, tensor<64x4096x4096xbf16>) -> tensor<64x128x4096xf32>
+    %d = nd.cast %c : tensor<64x128x4096xf32> -> tensor<64x128x4096xbf16>
+    kernel.yield %d : tensor<64x128x4096xbf16>
+  }
+  func.return %r : tensor<64x128x4096xbf16>
+}
+
+// CHECK:      @no_ends matmul config<tile = {m = 128, n = 192, k = 64}, stages = 4, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}>
+func.func @no_ends(%x: tensor<64x128x4096xbf16>, %w: tensor<64x4096x4224xbf16>) -> tensor<64x128x4224xbf16> {
+  %r = kernel.fused @no_ends matmul (%a = %x : tensor<64x128x4096xbf16>, %b = %w : tensor<64x4096x4224xbf16>) -> tensor<64x128x4224xbf16> {
+    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<64x128x4096xbf16>, tensor<64x4096x4224xbf16>) -> tensor<64x128x4224xf32>
+    %d = nd.cast %c : tensor<64x128x4224xf32> -> tensor<64x128x4224xbf16>
+    kernel.yield %d : tensor<64x128x4224xbf16>
+  }
+  func.return %r : tensor<64x128x4224xbf16>
 }
 
 // The same where the epilogue reads an array: its subtiles take the place of a stage.
