@@ -350,10 +350,17 @@ def _spread(
     machine: Target,
     wanted: int = BLOCKS_PER_SM,
 ) -> None:
-    """Smaller tiles along `dims`, of `least` elements or more, until each SM has as many as wanted."""
+    """Smaller tiles along `dims`, of `least` elements or more, until each SM has as many as wanted. Where one block has
+    an SM, they are not cut into more than there are SMs: some would compute two of them, which take as long as one."""
     while True:
-        blocks = facts.walked * prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
         large = next((dim for dim in dims if sizes[dim.name] > least), None)
-        if large is None or blocks >= wanted * machine.sms:
+        if large is None or _blocks(facts, sizes) >= wanted * machine.sms:
             return
-        sizes[large.name] //= 2
+        smaller = {**sizes, large.name: sizes[large.name] // 2}
+        if wanted == 1 and _blocks(facts, smaller) > machine.sms:
+            return
+        sizes.update(smaller)
+
+
+def _blocks(facts: Facts, sizes: Mapping[str, int]) -> int:
+    return facts.walked * prod(ceil_div(dim.extent, sizes[dim.name]) for dim in facts.outer)
