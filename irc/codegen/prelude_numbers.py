@@ -189,6 +189,23 @@ WIDENED = {
 1, 128 in bf16 and 1024 in f16, which is subtracted. bf16 has room for 7 of them there: the eighth tells 256, 0x4380,
 from 128, 0x4300."""
 
+MAGIC = {"bf16": 0x43004300, "f16": 0x64006400}
+"""Two numbers whose last place is 1."""
+
+_WIDENED_BITS = """\
+template <int FIRST, int COUNT, bool UNSIGNED>
+DEVICE void packed_widen_bits_{target}(void* result, const void* source, int i, int j) {
+  constexpr unsigned mask = ((1u << COUNT) - 1) * 0x10001, sign = UNSIGNED ? 0 : (1u << (COUNT - 1)) * 0x10001;
+  const unsigned w = __byte_perm(word_of(source, i) >> FIRST, word_of(source, j) >> FIRST,
+                                 (i & 3) | ((j & 3) + 4) << 8), by = {magic:#x} | sign;
+  unsigned raised;  // one instruction: (w & mask) ^ by
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(raised) : "r"(w), "n"(mask), "r"(by));
+  packed_subf_{target}(result, &raised, &by);
+}
+"""
+"""As above, of the bits of a field. The first one of a signed field is turned: the field is a number from 0 on then,
+larger by what that bit counts, which is subtracted too. The mask leaves out what a shift brings of other bytes."""
+
 _WIDENED_F8 = """\
   unsigned pair;
   const unsigned w = __byte_perm(word_of(source, i), word_of(source, j), (i & 3) | ((j & 3) + 4) << 4);
@@ -224,6 +241,11 @@ def _widen_integers(source: str, target: str, body: str, *needs: str) -> Snippet
     return _widen(source, target, first + body, "bytes_in_halves", *needs)
 
 
+def _widen_bits(target: str) -> Snippet:
+    text = _WIDENED_BITS.replace("{target}", target).replace("{magic:#x}", f"{MAGIC[target]:#x}")
+    return Snippet(f"packed_widen_bits_{target}", text, ("word_of", f"packed_subf_{target}"))
+
+
 def _widen_f8(source: str, target: str) -> Snippet:
     narrowed = _F16_TO_BF16 if target == "bf16" else ""
     body = _WIDENED_F8.replace("{narrowed}", narrowed).replace("{kind}", source.removeprefix("f8"))
@@ -255,6 +277,7 @@ NUMBERS: tuple[Snippet, ...] = (
     Snippet("word_of", _BYTES),
     Snippet("bytes_in_halves", _BYTES_IN_HALVES, ("word_of",)),
     *(_widen_integers(source, target, *made) for (source, target), made in WIDENED.items()),
+    *(_widen_bits(target) for target in MAGIC),
     *(_widen_f8(source, target) for source in ("f8e4m3", "f8e5m2") for target in ("bf16", "f16")),
     Snippet("integer_power", _POWER),
     Snippet("index_out_of_range", _INDEX_OUT_OF_RANGE),

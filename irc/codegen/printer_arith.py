@@ -189,8 +189,14 @@ def packed_widen(p: KernelPrinter, op: PackedWidenOp) -> None:
     assert isinstance(op.array.type, RegistersType) and isinstance(op.source.type, RegistersType)
     source = "u8" if op.unsigned is not None else element_of(op.source.type.element).name
     places = [f"(int){p.value(index)}" for index in (op.lhs_index, op.rhs_index)]
-    name = widen_name(source, element_of(op.array.type.element).name)
-    p.call(name, slice_of(p, op.array, op.index), op.source, *places)
+    target = element_of(op.array.type.element).name
+    if op.field is None:
+        p.call(widen_name(source, target), slice_of(p, op.array, op.index), op.source, *places)
+        return
+    name, (first, count) = f"packed_widen_bits_{target}", op.field
+    template = f"{name}<{first}, {count}, {str(op.unsigned is not None).lower()}>"
+    p.use(name)
+    p.line(f"{template}({', '.join((slice_of(p, op.array, op.index), p.value(op.source), *places))});")
 
 
 @prints(arith.NegfOp)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.bit_fields import BitField, bit_field
 from irc.dialects import cuda, tile
 from irc.layout.fragment import Fragment
 from irc.lowering.emitter import Index
@@ -41,28 +43,40 @@ _WIDENING = (arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
 
 
 def is_widened(op: tile.MapOp, inputs: Sequence[Tile], fragment: Fragment) -> bool:
-    """Whether the body makes a 16-bit float of an element of 8 bits, and no more, where both have registers."""
-    element, (made, *others) = tile_element(op.result.type), op.body.block.ops
-    if not isinstance(element, BFloat16Type | Float16Type) or fragment.vector[1] % cuda.PAIR:
-        return False
-    if len(others) != 1 or len(inputs) != 1:
+    """Whether the body makes a 16-bit float of an element of 8 bits or of some of its bits, and no more, where both
+    have registers."""
+    element = tile_element(op.result.type)
+    if not isinstance(element, BFloat16Type | Float16Type) or fragment.vector[1] % cuda.PAIR or len(inputs) != 1:
         return False
     source = inputs[0]
     is_alike = isinstance(source, Registers) and source.fragment == fragment and fragment.value_count % cuda.WORD == 0
-    return is_alike and isinstance(made, _WIDENING) and cuda.size_of(made.input.type) == 1
+    return is_alike and _widened_field(op) is not None
+
+
+def _widened_field(op: tile.MapOp) -> BitField | None:
+    """The bits of the only input that the body widens to a number, if it does no more."""
+    block = op.body.block
+    (yielded,) = cast(Operation, block.last_op).operands
+    made = yielded.owner
+    if not isinstance(made, _WIDENING) or made.parent is not block or cuda.size_of(made.input.type) != 1:
+        return None
+    field = bit_field(made.input, unsigned=isinstance(made, arith.UIToFPOp))
+    return field if field.source in block.args else None
 
 
 def lower_widened(code: Code, op: tile.MapOp, source: Tile, result: Registers) -> None:
     """Each pair of elements by one function."""
     assert isinstance(source, Registers)
     first = result.fragment.values[0]
-    unsigned = isinstance(op.body.block.first_op, arith.UIToFPOp)
+    field = _widened_field(op)
+    assert field is not None
+    bits = None if field.is_whole else (field.first, field.count)
     with code.each(result.fragment, cuda.PAIR) as components, code.e.at(op.location):
         at = code.register(source, components)
         following = code.e.add(at, source.strides[source.fragment.values.index(first)])
         target = (result.array, code.e.index(code.register(result, components)))
         indices = (code.e.index(at), code.e.index(following))
-        code.e.insert(cuda.PackedWidenOp(source.array, *indices, target, unsigned=unsigned))
+        code.e.insert(cuda.PackedWidenOp(source.array, *indices, target, unsigned=field.unsigned, bits=bits))
 
 
 def _lies_in_pairs(source: Tile, fragment: Fragment) -> bool:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.bit_fields import constant_of
 from irc.dialects.nd.table import Row
 from irc.dialects.scalar import FmodOp
 from irc.tiling.scalar_body import Body, Scalar, width_of
@@ -131,20 +132,26 @@ def invert(body: Body, x: Scalar) -> SSAValue:
 
 def shift_left(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     small, amount = _shift_amount(body, b)
+    if small is None:
+        return body(arith.ShLIOp(a.value, amount))
     return body.select(small, body(arith.ShLIOp(a.value, amount)), body.constant(0, a.value.type))
 
 
 def shift_right(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     small, amount = _shift_amount(body, b)
+    if small is None:
+        return body(arith.ShRUIOp(a.value, amount) if a.is_unsigned else arith.ShRSIOp(a.value, amount))
     if a.is_unsigned:
         return body.select(small, body(arith.ShRUIOp(a.value, amount)), body.constant(0, a.value.type))
     last = body.constant(width_of(a.value.type) - 1, a.value.type)
     return body(arith.ShRSIOp(a.value, body.select(small, amount, last)))
 
 
-def _shift_amount(body: Body, b: Scalar) -> tuple[SSAValue, SSAValue]:
-    """(whether the amount is below the width, an amount that is)."""
-    type = b.value.type
+def _shift_amount(body: Body, b: Scalar) -> tuple[SSAValue | None, SSAValue]:
+    """(whether the amount is below the width, None where it is known to be; an amount that is)."""
+    type, known = b.value.type, constant_of(b.value)
+    if known is not None and 0 <= known < width_of(type):
+        return None, b.value
     small = body.compare("ult", b.value, body.constant(width_of(type), type))
     return small, body.select(small, b.value, body.constant(0, type))
 

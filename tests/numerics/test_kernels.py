@@ -14,7 +14,7 @@ from drawing import long
 from xdsl.dialects import scf
 
 import irc_frontend as ir
-from irc.dialects import tile
+from irc.dialects import cuda, tile
 from irc.driver.lowering import lower
 from irc.interpreters.tile import interpreter
 
@@ -226,6 +226,20 @@ def test_a_step_of_attention_runs_beside_products(causal: bool) -> None:
     assert sum(isinstance(op, tile.DotOp) for op in loop.body.block.ops) == 2
     assert sum(isinstance(op, tile.DotOp) for op in lowered.walk()) == 4
     assert sum(isinstance(op, scf.IfOp) for op in loop.body.block.ops) == causal
+
+
+def test_weights_of_4_bits_are_widened_in_pairs() -> None:
+    """Rows of x take one weight each: results are these, times their scales, rounded once."""
+    rng = np.random.default_rng(0)
+    x, at = np.zeros((64, 256), BF16), 4 * np.arange(64) + np.arange(64) % 4
+    x[np.arange(64), at] = 1
+    w, scale = rng.integers(-128, 128, (64, 2, 64)).astype(np.int8), drawn(2, 64, dtype=BF16)
+    q = np.concatenate([(w << 4) >> 4, w >> 4], axis=2) * scale.astype(np.float32).T[:, :, None]
+    module = kernels.int4_matmul.module(x, w, scale)
+    assert any(isinstance(op, cuda.PackedWidenOp) and op.field for op in lower(module, "cuda", arch="sm_90a").walk())
+    with ir.target("sim"):
+        found = kernels.int4_matmul(x, w, scale)
+    np.testing.assert_array_equal(found, q.reshape(64, 256)[:, at].T.astype(BF16))
 
 
 @ir.kernel

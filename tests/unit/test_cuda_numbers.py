@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as python_math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -203,12 +204,20 @@ def test_other_literals() -> None:
 
 
 @pytest.mark.parametrize("target", ["bf16", "f16"])
-@pytest.mark.parametrize("source", ["i8", "u8", "f8E4M3FN", "f8E5M2"])
-def test_bytes_that_are_widened_in_pairs(source: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("element", "flags"),
+    [
+        ("i8", ""),
+        ("i8", " {unsigned}"),
+        ("f8E4M3FN", ""),
+        ("f8E5M2", ""),
+        ("i8", " {bits = array<i64: 0, 4>}"),
+        ("i8", " {bits = array<i64: 4, 4>, unsigned}"),
+    ],
+)
+def test_bytes_that_are_widened_in_pairs(element: str, flags: str, target: str) -> None:
     """Both ways in which two of them lie in words: side by side, and in the halves of one."""
-    unsigned, element = source == "u8", "i8" if source == "u8" else source
     types = f"!cuda.registers<4 x {element}> -> !cuda.registers<4 x {target}>"
-    flags = " {unsigned}" if unsigned else ""
     lines = [
         f"cuda.kernel @k(%x: !cuda.ptr<{element}>, %y: !cuda.ptr<{target}>) grid [1, 1, 1] block 32 {{",
         "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n%c2 = arith.constant 2 : index",
@@ -242,3 +251,16 @@ def test_numbers_that_are_made_of_bits() -> None:
     raised = np.array(n | 0x6400, np.uint16)
     assert (raised.view(np.float16) - np.float16(1024) == n).all()
     assert ((raised ^ 0x80).view(np.float16) - np.float16(1152) == signed).all()
+
+
+@pytest.mark.parametrize(("target", "magic"), [(ml_dtypes.bfloat16, 0x4300), (np.float16, 0x6400)])
+def test_numbers_that_are_made_of_some_bits(target: Any, magic: int) -> None:
+    """The same for each field of a byte."""
+    n = np.arange(256, dtype=np.uint16)
+    fields = [(low, high - low) for high in range(9) for low in range(high) if high - low < 8]
+    for first, count in fields:
+        mask, sign = (1 << count) - 1, 1 << (count - 1)
+        field = ((n >> first) & mask).astype(np.int32)
+        for by, expected in ((magic, field), (magic | sign, (field ^ sign) - sign)):
+            raised = np.array(((n >> first) & mask) ^ by, np.uint16).view(target).astype(np.float32)
+            assert (raised - np.array(by, np.uint16).view(target).astype(np.float32) == expected).all()

@@ -62,7 +62,7 @@ from irc.dialects.cuda.memory import (
     StmatrixOp,
     StoreOp,
 )
-from irc.dialects.cuda.packed import PACKED, PAIR, WORD, Packed, PackedOp, PackedWidenOp
+from irc.dialects.cuda.packed import BYTE, PACKED, PAIR, WORD, Packed, PackedOp, PackedWidenOp
 from irc.dialects.cuda.spelling import SPELLINGS, Spelling
 from irc.dialects.cuda.sync import (
     AnyOp,
@@ -106,6 +106,7 @@ Cuda = dialect_of(
 )
 
 __all__ = [
+    "BYTE",
     "INSTRUCTIONS",
     "PACKED",
     "PAIR",

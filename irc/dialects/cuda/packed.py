@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseArrayBase,
     Float8E4M3FNType,
     Float8E5M2Type,
     Float16Type,
@@ -17,13 +18,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i8,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_one_of, check_registers, element_of
 from irc.dialects.cuda.types import RegistersType
 from irc.ir.operations import EffectOp
+from irc.ir.properties import numbers, values_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ PACKED: dict[str, Packed] = {
 1, -1 or -0: sm_80 has no other (PTX ISA, 9.7.4)."""
 
 PAIR = 2
+
+BYTE = 8
 
 WORD = 4
 """Elements of 8 bits of a register."""
@@ -99,7 +103,8 @@ class PackedOp(EffectOp):
 @irdl_op_definition
 class PackedWidenOp(EffectOp):
     """result[i], result[i + 1] = two elements of the source, which have 8 bits: f8, or integers, with `unsigned` read
-    as such. Both types of 16 bits have all of their values. i is even, and the source has a multiple of 4 elements."""
+    as such. Both types of 16 bits have all of their values. With `bits` [first, count] it is that many bits of an
+    integer, from the first on, that are read as a number. i is even, and the source has a multiple of 4 elements."""
 
     name = "cuda.packed_widen"
     array = operand_def(RegistersType)
@@ -108,6 +113,7 @@ class PackedWidenOp(EffectOp):
     lhs_index = operand_def(IndexType)
     rhs_index = operand_def(IndexType)
     unsigned = opt_prop_def(UnitAttr)
+    bits = opt_prop_def(DenseArrayBase)
     assembly_format = (
         "$source `[` $lhs_index `,` $rhs_index `]` `->` $array `[` $index `]` attr-dict "
         "`:` type($source) `->` type($array)"
@@ -121,11 +127,21 @@ class PackedWidenOp(EffectOp):
         result: tuple[SSAValue, SSAValue],
         *,
         unsigned: bool = False,
+        bits: tuple[int, int] | None = None,
     ) -> None:
         """Of register arrays and indices."""
         super().__init__(
-            operands=[*result, source, lhs_index, rhs_index], properties={"unsigned": UnitAttr() if unsigned else None}
+            operands=[*result, source, lhs_index, rhs_index],
+            properties={"unsigned": UnitAttr() if unsigned else None, "bits": numbers(bits)},
         )
+
+    @property
+    def field(self) -> tuple[int, int] | None:
+        """The first of the bits that are read, and how many; None where all are."""
+        if self.bits is None:
+            return None
+        first, count = values_of(self.bits)
+        return first, count
 
     def verify_(self) -> None:
         source, target = element_of(self.source), element_of(self.array)
@@ -133,9 +149,18 @@ class PackedWidenOp(EffectOp):
             raise VerifyException(f"expected i8 or f8 to widen, found {source}")
         if not isinstance(target, BFloat16Type | Float16Type):
             raise VerifyException(f"expected bf16 or f16 to widen to, found {target}")
+        if self.bits is not None:
+            self._check_bits(source, values_of(self.bits))
         check_registers("cuda.packed_widen", self.array, self.index, PAIR)
         assert isinstance(self.source.type, RegistersType)
         if self.source.type.count % WORD:
             raise VerifyException(f"expected a multiple of {WORD} elements to widen some, found {self.source.type}")
         for index in (self.lhs_index, self.rhs_index):
             check_registers("cuda.packed_widen", self.source, index, 1)
+
+    @staticmethod
+    def _check_bits(source: Attribute, bits: Sequence[int]) -> None:
+        if source != i8:
+            raise VerifyException(f"expected bits of i8, found {source}")
+        if len(bits) != 2 or bits[0] < 0 or not 0 < bits[1] < BYTE or sum(bits) > BYTE:
+            raise VerifyException(f"expected the first of some bits of {BYTE} and their number, found {list(bits)}")

@@ -105,7 +105,11 @@ def packed_widen(
 ) -> None:
     read = [source.data[register_index(s, op, source, at)] for at in (lhs_index, rhs_index)]
     values = np.stack(read)
-    values = cast_array(values.view(np.uint8) if op.unsigned is not None else values, array.data.dtype)
+    values = values.view(np.uint8) if op.unsigned is not None else values
+    if op.field is not None:
+        first, count = op.field
+        values = (values << (cuda.BYTE - first - count)) >> (cuda.BYTE - count)
+    values = cast_array(values, array.data.dtype)
     first = register_index(s, op, array, index, cuda.PAIR)
     np.copyto(array.data[first : first + cuda.PAIR], values, where=True if s.mask is None else s.mask)
 

@@ -168,6 +168,28 @@ cuda.kernel @f() grid [1, 1, 1] block 32 {
 
 // -----
 
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.registers : !cuda.registers<4 x i8>
+  %r = cuda.registers : !cuda.registers<2 x f16>
+  %z = arith.constant 0 : index
+  cuda.packed_widen %s[%z, %z] -> %r[%z] {bits = array<i64: 5, 4>} : !cuda.registers<4 x i8> -> !cuda.registers<2 x f16>
+  cuda.return
+}
+// CHECK: expected the first of some bits of 8 and their number, found [5, 4]
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %s = cuda.registers : !cuda.registers<4 x f8E4M3FN>
+  %r = cuda.registers : !cuda.registers<2 x f16>
+  %z = arith.constant 0 : index
+  cuda.packed_widen %s[%z, %z] -> %r[%z] {bits = array<i64: 0, 4>} : !cuda.registers<4 x f8E4M3FN> -> !cuda.registers<2 x f16>
+  cuda.return
+}
+// CHECK: expected bits of i8, found f8E4M3FN
+
+// -----
+
 cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sets 257 {
   cuda.return
 }

@@ -24,6 +24,8 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %b = cuda.registers : !cuda.registers<4 x i8>
   // CHECK: cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
   cuda.packed_widen %b[%z, %z] -> %r[%z] {unsigned} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
+  // CHECK: cuda.packed_widen %b[%z, %z] -> %r[%z] {bits = array<i64: 4, 4>} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
+  cuda.packed_widen %b[%z, %z] -> %r[%z] {bits = array<i64: 4, 4>} : !cuda.registers<4 x i8> -> !cuda.registers<8 x bf16>
   // CHECK: %power = cuda.instruction "ex2.approx.f32" %exponent : (f32) -> f32
   %exponent = arith.constant 2.5 : f32
   %power = cuda.instruction "ex2.approx.f32" %exponent : (f32) -> f32
