@@ -116,12 +116,13 @@ class LoadOp(AccessOp):
 
     `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
     the box (irc/layout/staging.py); then what is outside the view may be anything. `across`: the same, as vectors that
-    begin within words are put together from whole words."""
+    begin within words are put together from whole words; with `exact`, what is outside the view is 0 all the same."""
 
     name = "tile.load"
     other = opt_operand_def()
     through = opt_prop_def(SharedAttr)
     across = opt_prop_def(UnitAttr)
+    exact = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
@@ -155,6 +156,8 @@ class LoadOp(AccessOp):
         self.verify_access(self.result.type)
         if self.other is not None:
             verify_same("`other` of type", self.view_type.element_type, self.other.type)
+        if self.exact is not None and self.across is None:
+            raise VerifyException("expected `across` of a load that is `exact`: others are")
 
 
 @irdl_op_definition

@@ -26,7 +26,7 @@ from irc.layout_assignment.accumulators import assign_accumulators
 from irc.layout_assignment.attributes import with_fragment
 from irc.layout_assignment.explain import explain
 from irc.layout_assignment.operand_layouts import assign_buffers
-from irc.layout_assignment.problems import problem_of
+from irc.layout_assignment.problems import can_exceed, problem_of
 from irc.layout_assignment.spaces import Space, collect
 from irc.layout_assignment.vectors import convert_vectors, part_fragment
 from irc.scheduling.channels import is_staging
@@ -163,6 +163,7 @@ def _convert_accesses(space: Space, plan: LayoutChoice) -> None:
         if isinstance(op, tile.LoadOp):
             op.through = None if way.staged is None else tile.SharedAttr(way.staged.layout)
             op.across = UnitAttr() if way.traffic.is_across else None
+            op.exact = UnitAttr() if way.traffic.is_across and op.checked_dims and not can_exceed(op) else None
         if way.exchange is not None:
             _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))
 
@@ -189,7 +190,7 @@ def _insert_convert(
         checked=op.checked_dims,
         location=op.location,
     )
-    loaded.across = op.across
+    loaded.across, loaded.exact = op.across, op.exact
     convert = tile.ConvertOp(loaded.result, value.type, through, op.location)
     space.values.remove(value)
     space.values.append(convert.result)
