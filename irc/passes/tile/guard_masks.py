@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IntegerType, ModuleOp, i1
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import LAID_OUT
@@ -34,13 +34,14 @@ OPPOSITE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
 
 @dataclass(frozen=True)
 class GuardMasksPass(Pass):
-    """A map in a loop with products that chooses by places, `select(column <= row, x, -inf)` -> a branch: the map where
-    the step has an element to hide, and the map without the choice elsewhere. Of a causal mask, the steps on the
-    diagonal compare places, and the many before them do not.
+    """A map in a loop that multiplies or computes functions, and that chooses by places, `select(column <= row, x,
+    -inf)` -> a branch: the map where the step has an element to hide, and the map without the choice elsewhere. Of a
+    causal mask, the steps on the diagonal compare places, and the many before them do not; of rows that steps do not
+    divide, the last one does.
 
-    Conditions are comparisons of sums of places, cast or not, and conjunctions of them: in a tile, they hold everywhere
-    where the smallest difference of the two sides says so. Left alone are maps that compare anything else, and those of
-    loops without products, which wait for memory.
+    Conditions are comparisons of sums of places, cast or not, by the map or by one of their own, and conjunctions of
+    them: in a tile, they hold everywhere where the smallest difference of the two sides says so. Left alone are maps
+    that compare anything else, and those of loops without products and functions, which wait for memory.
     """
 
     name: ClassVar[str] = "guard-masks"
@@ -49,11 +50,16 @@ class GuardMasksPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         programs = [each for each in op.ops if isinstance(each, tile.ProgramOp) and _is_small(each)]
         loops = [each for program in programs for each in program.walk() if isinstance(each, scf.ForOp)]
-        blocks = [
-            loop.body.block for loop in loops if any(isinstance(each, tile.DotOp) for each in loop.body.block.ops)
-        ]
+        blocks = [loop.body.block for loop in loops if any(_is_long(each) for each in loop.body.block.ops)]
         for map in [each for block in blocks for each in block.ops if isinstance(each, tile.MapOp)]:
             _guard(map)
+
+
+def _is_long(op: Operation) -> bool:
+    """Whether an op computes for longer than what it computes from takes to come."""
+    return isinstance(op, tile.DotOp) or (
+        isinstance(op, tile.MapOp) and any(inner.dialect_name() == "math" for inner in op.body.block.ops)
+    )
 
 
 def _is_small(program: tile.ProgramOp) -> bool:
@@ -82,9 +88,29 @@ def _guard(map: tile.MapOp) -> None:
     for number, op in enumerate(list(unmasked.body.block.ops)):
         if number in shown:
             op.results[0].replace_all_uses_with(op.operands[shown[number]])
-    branch = at(scf.IfOp(everywhere, [map.result.type], Region(_side(unmasked)), Region(_side(map.clone()))))
+    branch = at(scf.IfOp(everywhere, [map.result.type], Region(_side(unmasked)), Region(_masked(map))))
     branch.results[0].name_hint = map.result.name_hint
+    conditions = _conditions(map)
     Rewriter.replace_op(map, [], branch.results)
+    for each in conditions:
+        if not each.result.uses:
+            Rewriter.erase_op(each)
+
+
+def _conditions(map: tile.MapOp) -> list[tile.MapOp]:
+    """The maps that compute conditions for a map."""
+    owners = [value.owner for value in map.inputs if element_type_of(value.type) == i1]
+    return [each for each in dict.fromkeys(owners) if isinstance(each, tile.MapOp)]
+
+
+def _masked(map: tile.MapOp) -> Block:
+    """The map with its choices, and with conditions of its own: where nothing is hidden, none are computed."""
+    copies = [(each, each.clone()) for each in _conditions(map)]
+    block = _side(map.clone({each.result: copy.result for each, copy in copies}))
+    first = block.first_op
+    assert first is not None
+    block.insert_ops_before([copy for _, copy in copies], first)
+    return block
 
 
 def _side(map: tile.MapOp) -> Block:
@@ -147,6 +173,12 @@ def _at_least_zero(map: tile.MapOp, condition: SSAValue, negated: bool) -> list[
             factor, number = COMPARED[OPPOSITE[name] if negated else name]
             difference = sides[1].plus(sides[0], -1)
             return [_Sum({}, number).plus(difference, factor)]
+        case tile.MapOp() as own if isinstance(condition, OpResult):
+            last = own.body.block.last_op
+            assert isinstance(last, tile.YieldOp)
+            return _at_least_zero(own, last.operands[0], negated)
+        case Block() if op is map.body.block and isinstance(condition, BlockArgument):
+            return _at_least_zero(map, map.inputs[condition.index], negated)
         case _:
             return None
     return None if lhs is None or rhs is None else [*lhs, *rhs]

@@ -364,3 +364,104 @@ tile.program @huge(%x: !tile.view<1073741824x64xbf16>, %w: !tile.view<64x1073741
     tile.store %max, %y[%i, %c0] : tensor<64x1xf32, #frag1>, !tile.view<1073741824x1xf32>
   }
 }
+
+// -----
+
+// A loop that computes a function: the condition is a map of its own, which is left to the branch that chooses.
+// CHECK-LABEL: @exponentials
+// CHECK:         tile.load
+// CHECK-NOT:     arith.cmpi slt
+// CHECK:         %masked = scf.if
+// CHECK-NEXT:      tile.map %xt
+// CHECK-NOT:         arith.select
+// CHECK:           } else {
+// CHECK-NEXT:      [[INSIDE:%inside[_0-9]*]] = tile.map %columns
+// CHECK:           tile.map [[INSIDE]], %xt
+// CHECK:             arith.select
+// CHECK:         tile.reduce %masked
+
+#frag = #tile.fragment<((128),(8)):((8),(1))>
+#frag1 = #tile.fragment<((128),()):((0),())>
+tile.program @exponentials(%x: !tile.view<64x5003xf32>, %y: !tile.view<64x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4>} {
+  tile.for_tiles (%i) extents [64] steps [1] {
+    %c0 = arith.constant 0 : index
+    %c1024 = arith.constant 1024 : index
+    %n = arith.constant 5003 : index
+    %zero = arith.constant 0.000000e+00 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<1x1xf32, #frag1>
+    %sum = scf.for %j = %c0 to %n step %c1024 iter_args(%s = %s0) -> (tensor<1x1xf32, #frag1>) {
+      %xt = tile.load %x[%i, %j] {checked = array<i64: 1>} : !tile.view<64x5003xf32> -> tensor<1x1024xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x1024xindex, #frag>
+      %inside = tile.map %columns : tensor<1x1024xindex, #frag> -> tensor<1x1024xi1, #frag> {
+      ^bb0(%column: index):
+        %end = arith.constant 5003 : index
+        %holds = arith.cmpi slt, %column, %end : index
+        tile.yield %holds : i1
+      }
+      %masked = tile.map %inside, %xt : tensor<1x1024xi1, #frag>, tensor<1x1024xf32, #frag> -> tensor<1x1024xf32, #frag> {
+      ^bb0(%holds: i1, %v: f32):
+        %e = math.exp %v : f32
+        %r = arith.select %holds, %e, %zero : f32
+        tile.yield %r : f32
+      }
+      %s1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<1x1024xf32, #frag> -> tensor<1x1xf32, #frag1> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %s2 = tile.map %s, %s1 : tensor<1x1xf32, #frag1>, tensor<1x1xf32, #frag1> -> tensor<1x1xf32, #frag1> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %s2 : tensor<1x1xf32, #frag1>
+    }
+    tile.store %sum, %y[%i, %c0] : tensor<1x1xf32, #frag1>, !tile.view<64x1xf32>
+  }
+}
+
+// -----
+
+// One that adds waits for memory, and is left alone.
+// CHECK-LABEL: @sums
+// CHECK-NOT:     scf.if
+
+#frag = #tile.fragment<((128),(8)):((8),(1))>
+#frag1 = #tile.fragment<((128),()):((0),())>
+tile.program @sums(%x: !tile.view<64x5003xf32>, %y: !tile.view<64x1xf32>) {results = 1 : i64, threads = 128 : i64, config = #kernel.config<warps = 4>} {
+  tile.for_tiles (%i) extents [64] steps [1] {
+    %c0 = arith.constant 0 : index
+    %c1024 = arith.constant 1024 : index
+    %n = arith.constant 5003 : index
+    %zero = arith.constant 0.000000e+00 : f32
+    %s0 = tile.splat %zero : f32 -> tensor<1x1xf32, #frag1>
+    %sum = scf.for %j = %c0 to %n step %c1024 iter_args(%s = %s0) -> (tensor<1x1xf32, #frag1>) {
+      %xt = tile.load %x[%i, %j] {checked = array<i64: 1>} : !tile.view<64x5003xf32> -> tensor<1x1024xf32, #frag>
+      %columns = tile.iota %j {axis = 1 : i64} : tensor<1x1024xindex, #frag>
+      %inside = tile.map %columns : tensor<1x1024xindex, #frag> -> tensor<1x1024xi1, #frag> {
+      ^bb0(%column: index):
+        %end = arith.constant 5003 : index
+        %holds = arith.cmpi slt, %column, %end : index
+        tile.yield %holds : i1
+      }
+      %masked = tile.map %inside, %xt : tensor<1x1024xi1, #frag>, tensor<1x1024xf32, #frag> -> tensor<1x1024xf32, #frag> {
+      ^bb0(%holds: i1, %v: f32):
+        %e = arith.addf %v, %v : f32
+        %r = arith.select %holds, %e, %zero : f32
+        tile.yield %r : f32
+      }
+      %s1 = tile.reduce %masked {axes = array<i64: 1>} : tensor<1x1024xf32, #frag> -> tensor<1x1xf32, #frag1> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        tile.yield %c : f32
+      }
+      %s2 = tile.map %s, %s1 : tensor<1x1xf32, #frag1>, tensor<1x1xf32, #frag1> -> tensor<1x1xf32, #frag1> {
+      ^bb0(%a: f32, %b: f32):
+        %c = arith.addf %a, %b : f32
+        tile.yield %c : f32
+      }
+      scf.yield %s2 : tensor<1x1xf32, #frag1>
+    }
+    tile.store %sum, %y[%i, %c0] : tensor<1x1xf32, #frag1>, !tile.view<64x1xf32>
+  }
+}
