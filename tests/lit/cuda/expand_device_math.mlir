@@ -43,22 +43,33 @@ cuda.kernel @approximate() grid [1, 1, 1] block 32 {
 
 // -----
 
-// A quotient by a number is rounded as a division does, without its branch; by one of many digits it stays.
+// A quotient of elements by a number is rounded as a division does, without its branch; by one of many digits it stays,
+// and so does one outside of the loops over elements.
 // CHECK-LABEL: cuda.kernel @number
 // CHECK:         %[[LOW:.*]] = arith.constant 2.98023228e-09 : f32
 // CHECK-NEXT:    %[[PRODUCT:.*]] = arith.mulf %a, %[[LOW]] : f32
 // CHECK-NEXT:    %[[HIGH:.*]] = arith.constant 0.049999997 : f32
 // CHECK-NEXT:    %b = math.fma %a, %[[HIGH]], %[[PRODUCT]] : f32
-// CHECK:         %c = arith.divf %b, %tenth : f32
+// CHECK-NEXT:    %c = arith.divf %b, %tenth : f32
 // CHECK:         %d = arith.mulf %c, %{{.*}} : f32
+// CHECK:         %e = arith.divf %f, %twenty : f32
 cuda.kernel @number() grid [1, 1, 1] block 32 {
-  %a = "test.op"() : () -> f32
+  %f = "test.op"() : () -> f32
   %twenty = arith.constant 20.0 : f32
   %tenth = arith.constant 0.1 : f32
-  %b = arith.divf %a, %twenty : f32
-  %c = arith.divf %b, %tenth : f32
-  %d = arith.divf %c, %tenth fastmath<afn> : f32
-  "test.op"(%d) : (f32) -> ()
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 8 : index
+  scf.for %i = %zero to %end step %one {
+    %a = "test.op"(%i) : (index) -> f32
+    %b = arith.divf %a, %twenty : f32
+    %c = arith.divf %b, %tenth : f32
+    %d = arith.divf %c, %tenth fastmath<afn> : f32
+    "test.op"(%d) : (f32) -> ()
+    scf.yield
+  } {unroll}
+  %e = arith.divf %f, %twenty : f32
+  "test.op"(%e) : (f32) -> ()
   cuda.return
 }
 
