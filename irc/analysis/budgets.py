@@ -106,6 +106,9 @@ ALIGNMENT = 1024
 
 BARRIER_BYTES = 8
 
+TICKET_BYTES = 8
+"""Of a ticket, by which a block knows its next tile: barriers lie behind several."""
+
 EPILOGUE_BYTES = 33 * KIB
 """That the channels of products leave to what stages their results, and to barriers."""
 
@@ -144,7 +147,8 @@ def stage_bytes(buffers: Iterable[int]) -> int:
 
 
 def channel_bytes(buffers: Iterable[int], stages: int, turns: int = 0) -> int:
-    """Of a channel: its stages, and behind them a full and an empty barrier for each, and one for each turn."""
+    """Of a channel: its stages, and behind them a full and an empty barrier for each, and one for each turn. What is
+    left up to the next stage has room for tickets."""
     return aligned(stages * stage_bytes(buffers) + BARRIER_BYTES * (2 * stages + turns))
 
 

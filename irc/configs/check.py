@@ -123,6 +123,9 @@ class _Check:
             raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
         if config.schedule == "pingpong" and config.instruction != "wgmma":
             raise self._fail('only wgmma kernels have the schedule "pingpong"')
+        if config.schedule == "dynamic" and prod(config.cluster or (1,)) > 1:
+            found = f'found cluster = {list(config.cluster or ())} with schedule = "dynamic"'
+            raise self._fail(f"blocks that take tiles by themselves are in no cluster, {found}", "cluster = [1, 1]")
         if config.swap_ab and config.instruction != "wgmma":
             raise self._fail("only wgmma kernels compute transposed products, found swap_ab = true")
         if config.turns and (self._kernel.kind is not Anchor.CASCADE or config.instruction != "wgmma"):

@@ -25,7 +25,7 @@ COUNTS = ("stages", "warps", "group", "split", "occupancy", "unroll", "subtile",
 """Fields of a config that are numbers: logarithms, and -1 where nothing is chosen."""
 
 WORDS: Mapping[str, Sequence[Any]] = {
-    "schedule": ("grid", "persistent", "pingpong"),
+    "schedule": ("grid", "persistent", "pingpong", "dynamic"),
     "instruction": ("fma", "mma", "wgmma", "direct", "columns"),
     "reduction": ("persistent", "looped"),
     "evict_last": ("inputs",),

@@ -31,7 +31,7 @@ from irc.configs.product import accumulator_registers, operand_buffers, operand_
 from irc.configs.product_instructions import wgmma_operands
 from irc.configs.wgmma import transposed
 from irc.configs.wgmma_cycles import GROUPS, Blocking, Model
-from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
+from irc.dialects.kernel import STAYING, Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div
@@ -232,7 +232,7 @@ class Estimator:
             return inf
         if (cycles := self._wgmma_cycles(config, taken)) is not None:
             return machine.launch_time + cycles / machine.clock
-        return seconds_of(taken, self._work(config), machine, is_persistent=config.schedule == "persistent")
+        return seconds_of(taken, self._work(config), machine, is_persistent=config.schedule in STAYING)
 
     def _rate(self, config: ConfigAttr) -> float:
         """Operations a second, of what computes the most of them."""

@@ -133,8 +133,11 @@ def _steps_together(product: Product, tile: TileSizes, side: str, room: int, sta
 
 
 def _cluster(product: Product, tile: TileSizes, schedule: str, side: str) -> tuple[int, int]:
-    """The cluster along M and N. Blocks beside each other share rows of a group; clusters along the rows would be
-    filled up to the rows of all their blocks. Where a group's rows are contracted they do as well by themselves."""
+    """The cluster along M and N. Blocks that take tiles by themselves have none. Of groups, blocks beside each other
+    share rows; clusters along the rows would be filled up to the rows of all their blocks. Where a group's rows are
+    contracted they do as well by themselves."""
+    if schedule == "dynamic":
+        return (1, 1)
     if product.is_grouped:
         shares = side == "m" and not product.has_rest and product.come_in_pairs("n", tile["n"])
         return (1, 2) if shares else (1, 1)

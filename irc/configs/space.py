@@ -254,7 +254,7 @@ class KernelSpace(ConfigSpace):
                 return {
                     "stages": range(1, 13),
                     "cluster": ((1, 1), (2, 1), (1, 2), (4, 1)),
-                    "schedule": ("persistent", "pingpong"),
+                    "schedule": ("persistent", "pingpong", "dynamic"),
                     "group": (1, 2, 4, 8, 16, 32),
                     "split": (None, 2, 3, 4, 6, 8, 16, 32),
                     "subtile": (None, 16, 32, 64),
@@ -272,7 +272,7 @@ class KernelSpace(ConfigSpace):
             case Anchor.CASCADE if config.instruction == "wgmma":
                 return {
                     "stages": range(1, 5),
-                    "schedule": ("grid", "persistent"),
+                    "schedule": ("grid", "persistent", "dynamic"),
                     "turns": (None, True),
                     "lag": (None, 8),
                     "occupancy": (None, 2, 3),

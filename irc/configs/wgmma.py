@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from irc.analysis.product_problem import Product
 from irc.configs.wgmma_cycles import COLUMNS, GROUPS, STEP_BYTES, Blocking, Model
-from irc.dialects.kernel import ConfigAttr, TileSizes
+from irc.dialects.kernel import STAYING, ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.instructions import WARP_GROUP, WGMMA_COLUMNS, WGMMA_ROWS
 from irc.support.integers import power_of_two
@@ -151,7 +151,7 @@ def comes_in_subtiles(product: Product, schedule: str) -> bool:
     """Whether arrays that the epilogue reads come through shared memory by subtiles, beside the products: by TMA
     (stage-loads), which consumer groups that take turns do not need, or one after the other where there are no whole
     rows."""
-    return product.row == 1 or (product.arrives and schedule == "persistent")
+    return product.row == 1 or (product.arrives and schedule in STAYING)
 
 
 def _splits(product: Product) -> list[int]:

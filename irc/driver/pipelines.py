@@ -59,6 +59,7 @@ PASSES: dict[str, str] = {
     "take-turns": "irc.passes.tile.take_turns:TakeTurnsPass",
     "await-dots": "irc.passes.tile.await_dots:AwaitDotsPass",
     "guard-masks": "irc.passes.tile.guard_masks:GuardMasksPass",
+    "queue-tiles": "irc.passes.tile.queue_tiles:QueueTilesPass",
     "plan-shared": "irc.passes.tile.plan_shared:PlanSharedPass",
     "lower-schedule": "irc.passes.cuda.lower_schedule:LowerSchedulePass",
     "lower-to-cuda": "irc.passes.cuda.lower_to_cuda:LowerToCudaPass",
@@ -157,6 +158,7 @@ TILE: tuple[str, ...] = (
     "take-turns",
     "await-dots",
     "guard-masks",
+    "queue-tiles",
     "plan-shared",
 )
 """To tile programs with layouts, channels and partitions, their shared memory planned."""

@@ -16,7 +16,7 @@ from irc.lowering import step_channels
 from irc.lowering.emitter import Index
 from irc.lowering.memory import shared_base
 from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
-from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of, readers_of
+from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of, has_tickets, readers_of
 from irc.scheduling.loops import trips
 
 
@@ -94,13 +94,13 @@ def _runs_behind(wait: tile.WaitOp, dot: Operation) -> bool:
 
 
 def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> SSAValue:
-    """A channel that so many threads drain and fill. A full barrier takes the TMA thread and, where threads write, all
-    of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this one's copies go to.
-    Those of a warp group wait for its wgmmas together, but not for each other's reads, nor where there are no wgmmas.
-    All warps of a consumer pass its turn on."""
+    """A channel that so many threads drain and fill. A full barrier takes the thread of TMA, or of tickets, and, where
+    threads write, all of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this
+    one's copies go to. Those of a warp group wait for its wgmmas together, but not for each other's reads, nor where
+    there are no wgmmas. All warps of a consumer pass its turn on."""
     plan, written = channel_plan(op), is_written(op.channel)
-    by_warp = is_read(op.channel) or _is_released_unread(op.channel)
-    arrivals = (1 if is_copied(op.channel) else 0) + (producers if written else 0)
+    by_warp = is_read(op.channel) or has_tickets(op.channel) or _is_released_unread(op.channel)
+    arrivals = int(is_copied(op.channel) or has_tickets(op.channel)) + (producers if written else 0)
     releases = consumers // (LANES if by_warp else WARP_GROUP) * (sum(op.cluster_shape) - 1)
     start = offset_of(op)
     channel = cuda.ChannelOp(

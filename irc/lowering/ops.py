@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.analysis.resources import named_barriers
 from irc.dialects import cuda, tile
-from irc.ir.blocks import block_of
+from irc.ir.blocks import block_of, end_of
 from irc.ir.discardable import UNROLL
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.layout_assignment.attributes import fragment_layout
@@ -28,6 +28,7 @@ from irc.lowering import (
     scan,
     segments,
     step_channels,
+    tickets,
     tma,
     warp_sums,
     windows,
@@ -109,6 +110,27 @@ def _for(code: Code, op: scf.ForOp) -> None:
     for result, place in zip(op.results, carried, strict=True):
         if place is not None:
             code.values[result] = _current(code, place, result.type)
+
+
+def _while(code: Code, op: scf.WhileOp) -> None:
+    """A loop that carries scalars."""
+    regions = op.before_region, op.after_region
+    before, after = (Block(arg_types=region.block.arg_types) for region in regions)
+    made = scf.WhileOp([code.ssa(value) for value in op.arguments], op.result_types, [before], [after])
+    code.e.insert(made)
+    for source, block in zip((region.block for region in regions), (before, after), strict=True):
+        for old, new in zip(source.args, block.args, strict=True):
+            new.name_hint = old.name_hint
+            code.values[old] = new
+        last = end_of(source)
+        with code.e.inside(block):
+            for inner in source.ops:
+                if inner is not last:
+                    with code.e.at(inner.location):
+                        lower_op(code, inner)
+            code.e.insert(last.clone({value: code.ssa(value) for value in last.operands}))
+    for old, new in zip(op.results, made.results, strict=True):
+        code.values[old] = new
 
 
 def _is_token(carried: SSAValue) -> bool:
@@ -276,6 +298,7 @@ def _channel(code: Code, op: tile.ChannelOp) -> None:
 LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
+    scf.WhileOp: _while,
     tile.AcquireOp: channels.lower_acquire,
     tile.AllocOp: _alloc,
     tile.AnyOp: compute.lower_any,
@@ -313,7 +336,9 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.StoreOp: tma.lower_store,
     tile.StoreWaitOp: tma.lower_store_wait,
     tile.SubviewOp: channels.lower_subview,
+    tile.ReadTicketOp: tickets.lower_read_ticket,
     tile.TakeOp: orders.lower_take,
+    tile.TakeTicketOp: tickets.lower_take_ticket,
     tile.TransposeOp: channels.lower_transpose,
     tile.WaitOp: channels.lower_wait,
     tile.WriteOp: tma.lower_write,

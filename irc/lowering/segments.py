@@ -73,7 +73,7 @@ class _Walk:
 def _before_loops(e: Emitter) -> list[SSAValue]:
     """Registers of three indices, which are 0 before the loops around this place."""
     outermost, parent = None, e.block.parent_op()
-    while isinstance(parent, scf.ForOp):
+    while isinstance(parent, scf.ForOp | scf.WhileOp):
         outermost, parent = parent, parent.parent_op()
     with nullcontext(e) if outermost is None else emitted_before(outermost, e.location) as before:
         return [before.counter() for _ in range(3)]

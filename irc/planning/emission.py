@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
@@ -31,7 +33,7 @@ from irc.dialects.nd import CollectiveOp
 from irc.ir.donation import donations
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import location_of
-from irc.planning.arena import Lifetime, place
+from irc.planning.arena import Lifetime, aligned, place
 from irc.planning.schedule import Schedule
 from irc.planning.steps import Step, Steps
 
@@ -84,11 +86,10 @@ class PlanEmitter:
     def _step(self, step: Step, stream: int) -> Operation:
         if step.collective is not None:
             return self._collective(step.collective, step, stream)
+        if step.is_zeros:
+            return MemsetOp(self._base_of(step.writes), stream=stream)
         if step.result is None and step.kernel is None:
-            target = self._buffers[step.writes[0]]
-            if step.reads:
-                return CopyOp(self._buffers[step.reads[0]], target, stream=stream)
-            return MemsetOp(target, stream=stream)
+            return CopyOp(self._buffers[step.reads[0]], self._buffers[step.writes[0]], stream=stream)
         if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
@@ -123,19 +124,40 @@ class PlanEmitter:
             for value in step.writes:
                 if made.setdefault(value, i) != i:
                     users.setdefault(value, []).append(i)
-        values = [(v, i) for v, i in made.items() if v not in self._buffers]
-        lifetimes = [Lifetime(bytes_of(v.type), made, tuple(users.get(v, ()))) for v, made in values]
+        groups = [self._placed_together(value, step) for value, step in made.items() if value not in self._buffers]
+        values = [(group, made[group[0]]) for group in dict.fromkeys(groups)]
+        lifetimes = [
+            Lifetime(_bytes_of_all(group), step, tuple(user for value in group for user in users.get(value, ())))
+            for group, step in values
+        ]
         placement = place(lifetimes, self._made.before)
         empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in made]
         if not values and not empty:
             return
         arena = self._append(ArenaOp(placement.size), self._location).results[0]
         arena.name_hint = "arena"
-        for (value, _), offset, lifetime in zip(values, placement.offsets, lifetimes, strict=True):
-            self._buffers[value] = self._range(arena, offset, lifetime.size, value)
+        for (group, _), offset, lifetime in zip(values, placement.offsets, lifetimes, strict=True):
+            base = self._range(arena, offset, lifetime.size, group[0])
+            at = 0
+            for value in group:
+                size = bytes_of(value.type)
+                self._buffers[value] = base if len(group) == 1 else self._range(base, at, size, value)
+                at += aligned(size)
         # What a launch of no elements would have made: nobody reads a byte of it.
         for value in empty:
             self._buffers[value] = self._range(arena, 0, 0, value)
+
+    def _placed_together(self, value: SSAValue, step: int) -> tuple[SSAValue, ...]:
+        """The arrays that lie side by side as one step zeros them, in units of the arena; most lie by themselves."""
+        return tuple(self._steps[step].writes) if self._steps[step].is_zeros else (value,)
+
+    def _base_of(self, values: Sequence[SSAValue]) -> SSAValue:
+        """The buffer of one array, or that of which those of several are ranges."""
+        buffer = self._buffers[values[0]]
+        if len(values) == 1:
+            return buffer
+        assert isinstance(buffer.owner, BufferOp)
+        return buffer.owner.base
 
     def _range(self, arena: SSAValue, offset: int, size: int, value: SSAValue) -> SSAValue:
         owner = value.owner
@@ -152,3 +174,9 @@ class PlanEmitter:
     @property
     def _block(self) -> Block:
         return self._plan.body.block
+
+
+def _bytes_of_all(values: Sequence[SSAValue]) -> int:
+    """Of arrays that lie side by side, or of one."""
+    *others, last = (bytes_of(value.type) for value in values)
+    return sum(map(aligned, others)) + last

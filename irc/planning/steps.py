@@ -23,9 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from irc.analysis.op_classes import behind_views, is_view
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.dialects.host import (
-    bytes_of,
-)
+from irc.dialects.host import bytes_of
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import CollectiveOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
@@ -38,7 +36,7 @@ from irc.support.diagnostics import IrcError
 
 @dataclass
 class Step:
-    """A launch, a collective, or, without either, a copy to a result or another array, or zeros in one: the arrays it
+    """A launch, a collective, or, without either, a copy to a result or another array, or zeros in some: the arrays it
     reads and writes, by their roots. What a kernel adds to it reads. `sets` are the launches that it stands for, itself
     where that is one."""
 
@@ -51,6 +49,10 @@ class Step:
     result: int | None = None
     """The number of the result that a copy writes."""
     needs: list[int] = field(default_factory=list[int])
+
+    @property
+    def is_zeros(self) -> bool:
+        return self.kernel is None and self.collective is None and self.result is None and not self.reads
 
 
 class Steps:
@@ -91,11 +93,13 @@ class Steps:
         if len(self._function.body.blocks) != 1 or not isinstance(terminator, ReturnOp):
             raise IrcError("a host function has one block that ends in func.return", location_of(self._function))
         self._place_results(terminator)
+        self._zero_counters()
         for op in self._function.body.block.ops:
             self._visit(op)
         self._add_copies(terminator)
         self._order_overwrites(terminator)
         self._fill_updated()
+        self._begin_with_counters()
         self._group()
 
     def _place_results(self, terminator: ReturnOp) -> None:
@@ -126,6 +130,24 @@ class Steps:
         updated = [behind_views(operands[a]) for a, b in kernel.updated_pairs if operands[b] is root]
         return any(operands[number] is root for number in kernel.summed) or any(x is not donated for x in updated)
 
+    def _zero_counters(self) -> None:
+        """One step for all counters: one for each would take as long as that."""
+        launches = [op for op in self._function.body.block.ops if isinstance(op, KernelLaunchOp) and _is_launched(op)]
+        if counters := [value for op in launches for value in self._summed(op) if _is_counter(value)]:
+            self._add(Step([], counters, location_of(self._function)))
+
+    def _begin_with_counters(self) -> None:
+        """Puts what needs nothing behind the step that zeros counters, so that the plan begins with it."""
+        if self.steps and self.steps[0].is_zeros and all(map(_is_counter, self.steps[0].writes)):
+            for step in self.steps[1:]:
+                step.needs = step.needs or [0]
+
+    def _summed(self, op: KernelLaunchOp) -> list[SSAValue]:
+        """The results of a launch that its kernel adds to."""
+        kernel = self.kernels.get(_callee(op))
+        summed = kernel.summed if kernel is not None else ()
+        return [value for number, value in enumerate(op.outputs, len(op.inputs)) if number in summed]
+
     def _visit(self, op: Operation) -> None:
         if isinstance(op, ReturnOp) or is_view(op):
             return
@@ -145,12 +167,12 @@ class Steps:
         name = _callee(op)
         if name not in self.kernels:
             raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
-        if not any(result.uses for result in op.outputs) or all(bytes_of(v.type) == 0 for v in op.outputs):
+        if not _is_launched(op):
             return
-        first = len(op.inputs)
-        summed = [v for i, v in enumerate(op.outputs, first) if i in self.kernels[name].summed]
+        summed = self._summed(op)
         for value in summed:
-            self._add(Step([], [value], location_of(op)))
+            if not _is_counter(value):
+                self._add(Step([], [value], location_of(op)))
         step = Step([behind_views(v) for v in op.inputs], list(op.outputs), location_of(op), name)
         self._add(step, summed)
 
@@ -246,6 +268,16 @@ class Steps:
         pairs = self.kernels[step.kernel].in_place_pairs
         written = len(step.reads) + step.writes.index(root)
         return all((read, written) in pairs for read, value in enumerate(step.reads) if value is argument)
+
+
+def _is_launched(op: KernelLaunchOp) -> bool:
+    """Whether somebody reads what a launch makes."""
+    return any(result.uses for result in op.outputs) and any(bytes_of(value.type) for value in op.outputs)
+
+
+def _is_counter(summed: SSAValue) -> bool:
+    """Whether an array that a launch adds to is for its blocks alone: nobody reads it."""
+    return not summed.uses
 
 
 def _joined(steps: Sequence[Step]) -> Step:

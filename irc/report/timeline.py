@@ -265,7 +265,7 @@ class _Model:
     def tiles(self, loop: tile.ForTilesOp) -> int:
         """Of a block, that are shown, those of the loop's turn."""
         total, (own, turns) = prod(loop.tile_counts), loop.turns
-        blocks = self._machine.sms if loop.schedule_name == "persistent" else total
+        blocks = self._machine.sms if loop.stays else total
         return max(0, ceil_div(self._shown(ceil_div(total, max(1, blocks)), MOST_TILES) - own, turns))
 
     def trips(self, loop: scf.ForOp) -> int:

@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from irc.analysis.budgets import BARRIER_BYTES, aligned, channel_bytes
+from irc.analysis.budgets import BARRIER_BYTES, TICKET_BYTES, aligned, channel_bytes
 from irc.dialects.tile import (
     AcquireOp,
     AllocOp,
@@ -20,6 +20,7 @@ from irc.dialects.tile import (
     CopyOp,
     DotOp,
     ReadOp,
+    TakeTicketOp,
     WaitOp,
     WriteOp,
     element_type_of,
@@ -56,9 +57,16 @@ class ChannelPlan:
     turns: int
     size: int
 
+    @property
+    def end(self) -> int:
+        """Where the barriers end, and with them what is used of the size."""
+        return self.turn + BARRIER_BYTES * self.turns
+
 
 def channel_plan(channel: ChannelOp) -> ChannelPlan:
     assert isinstance(channel.channel.type, ChannelType)
+    if has_tickets(channel.channel):
+        return _ticket_plan(channel.stage_count)
     at = 0
     starts: list[int] = []
     pitches: list[int] = []
@@ -73,6 +81,20 @@ def channel_plan(channel: ChannelOp) -> ChannelPlan:
     turn, turns = empty + BARRIER_BYTES * channel.stage_count, turns_of(channel)
     size = channel_bytes(pitches, channel.stage_count, turns)
     return ChannelPlan(channel.stage_count, tuple(starts), tuple(pitches), at, empty, turn, turns, size)
+
+
+def _ticket_plan(stages: int) -> ChannelPlan:
+    """Of a channel of tickets, which nothing but threads accesses: no stage is aligned."""
+    full = stages * TICKET_BYTES
+    empty = full + BARRIER_BYTES * stages
+    turn = empty + BARRIER_BYTES * stages
+    return ChannelPlan(stages, (0,), (TICKET_BYTES,), full, empty, turn, 0, turn)
+
+
+def has_tickets(channel: SSAValue) -> bool:
+    """Whether the stages of a channel are tickets (`tile.take_ticket`)."""
+    acquires = [use.operation for use in channel.uses if isinstance(use.operation, AcquireOp)]
+    return any(isinstance(use.operation, TakeTicketOp) for each in acquires for b in each.buffers for use in b.uses)
 
 
 def is_in_step(channel: SSAValue) -> bool:

@@ -14,6 +14,7 @@ from irc.scheduling.channels import (
     alloc_bytes,
     channel_plan,
     fills_of,
+    has_tickets,
     is_exchanged,
     is_swizzled,
     readers_of,
@@ -27,11 +28,18 @@ REST_PART, REST_STAGES = 4, 1
 
 def placed(program: ProgramOp, without: Container[AllocOp] = ()) -> Iterator[tuple[ChannelOp | AllocOp, int, int]]:
     """The channels and buffers of a program that has layouts, where each begins and where it ends. Channels come first:
-    their stages are aligned to what the 128-byte swizzle needs. So are swizzled buffers."""
-    at = 0
-    for channel in [op for op in program.walk() if isinstance(op, ChannelOp)]:
-        yield channel, at, at + channel_plan(channel).size
-        at += channel_plan(channel).size
+    their stages are aligned to what the 128-byte swizzle needs. So are swizzled buffers. Tickets lie behind the
+    barriers of the last channel, before the next stage could begin."""
+    at = behind = 0
+    channels = [op for op in program.walk() if isinstance(op, ChannelOp)]
+    for channel in [op for op in channels if not has_tickets(op.channel)]:
+        plan = channel_plan(channel)
+        yield channel, at, at + plan.size
+        behind, at = at + plan.end, at + plan.size
+    for channel in [op for op in channels if has_tickets(op.channel)]:
+        yield channel, behind, behind + channel_plan(channel).size
+        behind += channel_plan(channel).size
+        at = max(at, aligned(behind))
     for alloc in [op for op in program.walk() if isinstance(op, AllocOp) and op not in without]:
         at = aligned(at) if is_swizzled(alloc) else at
         yield alloc, at, at + alloc_bytes(alloc)

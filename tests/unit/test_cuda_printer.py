@@ -219,6 +219,11 @@ SYNCHRONIZATION = """
   cuda.fence "block"
   %n = arith.index_cast %t : index to i32
   %u = cuda.warp_uniform %n : i32
+  %alone = arith.cmpi eq, %n, %s0 : i32
+  scf.if %alone {
+    %own = cuda.first_lane %n : i32
+    %taken = cuda.atomic "add" %own, %i[%c0] : !cuda.ptr<i32>
+  }
   %one = arith.constant 1.0 : f32
   %old = cuda.atomic "add" %u, %i[%c0] : !cuda.ptr<i32>
   %oldf = cuda.atomic "add" %one, %f[%c0] : !cuda.ptr<f32>

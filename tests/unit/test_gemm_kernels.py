@@ -79,6 +79,18 @@ def test_machine_code(name: str, fields: dict[str, Any]) -> None:
     check_machine_code(configured(name, fields), stores_boxes=name != "squares")
 
 
+@long(2)
+@pytest.mark.parametrize("name", ["matmul", "gating", "gelu", "prologue"])
+def test_machine_code_of_blocks_that_take_tiles(name: str) -> None:
+    """Coordinates that follow from a ticket are in uniform registers, as those that follow from a block's number are:
+    TMA takes no others."""
+    taken, walked = (configured(name, {"schedule": schedule}, M=8192) for schedule in ("dynamic", "persistent"))
+    check_machine_code(taken, stores_boxes=True)
+    moved = [opcodes_of(disassemble(compile_artifact(module).kernels[0].cubin)) for module in (taken, walked)]
+    assert uses(moved[0], "ATOMG") and not uses(moved[1], "ATOMG")
+    assert moved[0]["R2UR"] <= moved[1]["R2UR"] + 8
+
+
 ROWS = [
     ("softmax", {}, 256),
     ("softmax", {}, 200),

@@ -285,6 +285,8 @@ def test_numbers_of_a_range_are_blocks_too() -> None:
         {"tile": {"m": 64, "n": 64, "k": 32}, "instruction": "mma", "warps": 4},
         {"tile": {"m": 32, "n": 16}, "instruction": "fma", "warps": 2},
         {"tile": {"m": 128, "n": 64}, "schedule": "pingpong", "warps": 4},
+        {"tile": {"m": 64, "n": 64}, "schedule": "dynamic", "warps": 4},
+        {"tile": {"m": 8, "n": 8}, "instruction": "fma", "schedule": "dynamic", "warps": 1},
     ],
 )
 def test_configs_agree(config: dict[str, Any]) -> None:

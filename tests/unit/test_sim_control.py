@@ -21,6 +21,18 @@ def test_a_shuffle_in_a_branch_of_some_lanes() -> None:
     assert "cuda.shuffle needs all lanes" in error.message
 
 
+def test_the_first_lane_is_by_itself() -> None:
+    body = """
+  %bound = arith.constant 2 : index
+  %some = arith.cmpi slt, %t, %bound : index
+  scf.if %some {
+    %s = cuda.first_lane %ti : i32
+  }"""
+    error = fails(shared(body, arguments=POINTER), X)
+    assert error.kind == "divergence"
+    assert "cuda.first_lane is for lane 0 of a warp alone" in error.message
+
+
 def test_threads_at_different_barriers() -> None:
     body = """
   %half = arith.constant 32 : index

@@ -44,12 +44,24 @@ PINGPONG = replace(
     .replace('"persistent"', '"pingpong"'),
 )
 
+DYNAMIC = Case(
+    "gating-dynamic",
+    GATING.anchor.replace("m = 128, n = 128", "m = 64, n = 16")
+    .replace("cluster = [2, 1]", "cluster = [1, 1]")
+    .replace("warps = 8", "warps = 4")
+    .replace('"persistent"', '"dynamic"'),
+    GATING.arguments.replace("256x", "320x"),
+    GATING.body.replace("256x", "320x"),
+    GATING.results.replace("256x", "320x"),
+)
+"""Of more tiles than blocks."""
+
 CHOSEN = {
     "bias", "transpose", "permute-batch", "pad", "concat", "take", "take_along", "scalar", "two-domains", "softmax", "softmax-looped",
     "norm", "norm-looped", "argmax-f32-9x37-1-looped", "sum-f32-37x9-0-looped", "cumsum-1", "cumsum-1-looped", "nested", "group-norm",
     "matmul-nn-bf16", "matmul-nn-f32", "matmul-heads-f32", "prologue", "heads-out", "gating",
 }  # fmt: skip
-SELECTED = [GATING, PINGPONG, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
+SELECTED = [GATING, PINGPONG, DYNAMIC, *(case for case in (*CASES, *REDUCTIONS, *PRODUCTS) if case.name in CHOSEN)]
 
 
 @long(6)

@@ -103,7 +103,7 @@ def check(config: ConfigAttr, nests: Sequence[Facts]) -> None:
     if of_products:
         raise fail(
             f"config: {of_products[0]} is for kernels that multiply, and nothing is multiplied here",
-            'tile, warps, occupancy, and a schedule of "grid" or "persistent" apply',
+            'tile, warps, occupancy, and a schedule of "grid", "persistent" or "dynamic" apply',
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, REDUCTION_BYTES, launched_registers
 from irc.configs.footprint import THREAD_BYTES, Footprint, Work, host_seconds, parts_of, seconds_of
 from irc.configs.space import SEEDS, TILE, Axes, ConfigSpace, ladder
-from irc.dialects.kernel import ConfigAttr, ConfigFields, TileSizes
+from irc.dialects.kernel import STAYING, ConfigAttr, ConfigFields, TileSizes
 from irc.dialects.kernel.config import checks
 from irc.ir.dtypes import element_named
 from irc.ir.targets import Target
@@ -59,14 +59,18 @@ class NestSpace(ConfigSpace):
             return {}
         occupancy = (None, 1, 2, 3, 4, 6, 8)
         if not any(facts.products for facts in self._nests):
-            return {"warps": (1, 2, 4, 8, 16, 32), "occupancy": occupancy, "schedule": ("grid", "persistent")}
+            return {
+                "warps": (1, 2, 4, 8, 16, 32),
+                "occupancy": occupancy,
+                "schedule": ("grid", "persistent", "dynamic"),
+            }
         if config.instruction != "wgmma":
             return {"warps": (1, 2, 4, 8, 16), "stages": range(1, 6), "occupancy": occupancy, "group": (1, 2, 4, 8, 16)}
         pingpong = ("pingpong",) if self._is_one_product else ()
         return {
             "warps": (4, 8, 12),
             "stages": range(1, 9),
-            "schedule": ("grid", "persistent", *pingpong),
+            "schedule": ("grid", "persistent", "dynamic", *pingpong),
             "group": (1, 2, 4, 8, 16, 32),
             **({"cluster": ((1, 1), (2, 1), (1, 2))} if self._is_one_product else {}),
         }
@@ -117,7 +121,7 @@ class NestSpace(ConfigSpace):
         flops = sum(2 * prod(product.shape) for product in facts.products)
         work = Work(flops, self._rate(facts, chosen), sum(arrays.values()))
         taken = self._footprint(facts, chosen, sizes, tiles, loaded, steps)
-        return taken, work, chosen.schedule == "persistent"
+        return taken, work, chosen.schedule in STAYING
 
     def _rate(self, facts: Facts, config: ConfigAttr) -> float:
         flops = self._machine.flops

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from irc.dialects import tile
-from irc.dialects.kernel import ConfigAttr
+from irc.dialects.kernel import STAYING, ConfigAttr
 from irc.dialects.nd import tensor
 from irc.dialects.nd.declared import relax
 from irc.ir.dtypes import element_named
@@ -204,12 +204,12 @@ class LoopNestTrace:
         if all(element_named(array.element).is_narrow_float for array, _ in self._written.values()):
             for op in self._tiles.walk():
                 relax(op)
-        if config is not None and config.schedule in ("persistent", "pingpong"):
+        if config is not None and config.schedule in (*STAYING, "pingpong"):
             self._tiles.properties.update(
                 tile.ForTilesOp(
                     self._tiles.extent_values,
                     self._tiles.step_values,
-                    schedule="persistent",
+                    schedule="dynamic" if config.schedule == "dynamic" else "persistent",
                     group=config.group,
                     cluster=config.cluster if config.cluster not in (None, (1, 1)) else None,
                 ).properties

@@ -192,3 +192,19 @@ class AssumeOp(EffectOp):
 
     def __init__(self, condition: SSAValue) -> None:
         super().__init__(operands=[condition])
+
+
+@cpp("__shfl_sync(1u, {value}, 0)")
+class FirstLaneOp(IRDLOperation):
+    """The value of lane 0 of a warp, where no other lane runs: lets the compiler keep a value that a thread by itself
+    has found in a uniform register."""
+
+    name = "cuda.first_lane"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[value.type])

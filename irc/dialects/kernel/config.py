@@ -20,7 +20,9 @@ from irc.dialects.kernel.tile_sizes import TileSizes
 from irc.ir.targets import MAX_REGISTERS
 from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS
 
-SCHEDULES = ("grid", "persistent", "pingpong")
+SCHEDULES = ("grid", "persistent", "dynamic", "pingpong")
+STAYING = ("persistent", "dynamic")
+"""Schedules whose blocks stay for several tiles, and whose warps that compute are all at one tile."""
 REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct", "columns")
@@ -174,8 +176,10 @@ class ConfigAttr(Data[ConfigFields]):
     - `warp_grid`: how these lie along M, N and K of a tile of an mma kernel, `[2, 2, 1]`: chosen where it is left out,
       one along K. Warps along K have parts of each step, whose sums they add at the end.
     - `schedule`: `grid`, a block for each tile; `persistent`, blocks that walk over the tiles, one for each SM or its
-      `occupancy` of them;
-      `pingpong`, the same with two consumer groups of `warps` that take turns in the tiles, of a wgmma kernel.
+      `occupancy` of them, with shares of equal size; `dynamic`, as many blocks that each take the next tile which is
+      left when they are ready for it, without clusters: for kernels beside which others hold SMs;
+      `pingpong`, blocks that walk as persistent ones do, with two consumer groups of `warps` that take turns in the
+      tiles, of a wgmma kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that

@@ -14,6 +14,7 @@ from irc.dialects.tile import (
     memory,
     order,
     program,
+    queue,
     reduce,
     schedule,
     types,
@@ -36,7 +37,7 @@ from irc.dialects.tile.channel import (
     channel_of,
 )
 from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, PermuteOp, ReshapeOp, SliceOp, SplatOp
-from irc.dialects.tile.control import ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
+from irc.dialects.tile.control import DYNAMIC, ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
@@ -44,6 +45,7 @@ from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, StoreOp, StoreWaitOp
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ExtentOp, ProgramOp
+from irc.dialects.tile.queue import NextTileOp, ReadTicketOp, TakeTicketOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
 from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
@@ -83,11 +85,13 @@ Tile = dialect_of(
         vote,
         channel,
         order,
+        queue,
     ],
 )
 
 __all__ = [
     "CLAMPED",
+    "DYNAMIC",
     "SCHEDULED",
     "AccessOp",
     "AcquireOp",
@@ -119,6 +123,7 @@ __all__ = [
     "LoadOp",
     "LoadWindowOp",
     "MapOp",
+    "NextTileOp",
     "NoSlotOp",
     "OrderOp",
     "OrderType",
@@ -128,6 +133,7 @@ __all__ = [
     "PermuteOp",
     "ProgramOp",
     "ReadOp",
+    "ReadTicketOp",
     "ReduceOp",
     "ReleaseOp",
     "ReshapeOp",
@@ -143,6 +149,7 @@ __all__ = [
     "SubviewOp",
     "SumWarpsOp",
     "TakeOp",
+    "TakeTicketOp",
     "Tile",
     "TokenType",
     "TransposeOp",

@@ -27,7 +27,10 @@ from irc.ir.operations import PureOp
 from irc.ir.properties import number, numbers, values_of
 from irc.support.integers import ceil_div
 
-SCHEDULES = ("grid", "persistent")
+DYNAMIC = "dynamic"
+"""The schedule whose blocks take tiles while the kernel runs."""
+
+SCHEDULES = ("grid", "persistent", DYNAMIC)
 
 
 @irdl_op_definition
@@ -46,10 +49,12 @@ class ForTilesOp(IRDLOperation):
     order of tiles; with `group` g, g rows of tiles are taken together, column by column, so that they share the L2
     cache (rows and columns are the last two dimensions). Along the dimensions in `reversed` the last tile comes first:
     where tiles further on have longer loops, the blocks that begin last have the least to do. `schedule` "grid" gives
-    each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn. Several in one
-    program share the grid: each has a range of consecutive blocks. With `cluster` [r, c], r x c blocks of a cluster
-    take that many rows and columns of neighboring tiles at the same time. With `turn` [t, n], the loop takes every n-th
-    of its block's tiles, from the t-th on: the others are those of other partitions.
+    each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn. With "dynamic"
+    there are as many blocks, and each takes the next tile that is left when it is ready for one: a block that begins
+    late leaves its share to the others. Several in one program share the grid: each has a range of consecutive blocks.
+    With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of neighboring tiles at the same
+    time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the t-th on: the others are those of
+    other partitions.
     """
 
     name = "tile.for_tiles"
@@ -111,6 +116,11 @@ class ForTilesOp(IRDLOperation):
         return "grid" if self.schedule is None else self.schedule.data
 
     @property
+    def stays(self) -> bool:
+        """Whether blocks stay for several tiles."""
+        return self.schedule_name != "grid"
+
+    @property
     def reversed_dims(self) -> tuple[int, ...]:
         """The dimensions along which the last tile comes first."""
         return values_of(self.reverse)
@@ -138,7 +148,10 @@ class ForTilesOp(IRDLOperation):
                 f"expected extents >= 0 and steps >= 1, found {list(self.extent_values)} and {list(self.step_values)}"
             )
         if self.schedule_name not in SCHEDULES:
-            raise VerifyException(f'expected schedule "grid" or "persistent", found "{self.schedule_name}"')
+            expected = ", ".join(f'"{name}"' for name in SCHEDULES)
+            raise VerifyException(f'expected a schedule of {expected}, found "{self.schedule_name}"')
+        if self.schedule_name == DYNAMIC and (self.cluster_shape != (1, 1) or self.turn is not None):
+            raise VerifyException(f'expected neither clusters nor turns with the schedule "{DYNAMIC}"')
         dims = self.reversed_dims
         if len(set(dims)) != len(dims) or not set(dims) <= set(range(len(args))):
             raise VerifyException(f"expected different dimensions below {len(args)} as reversed, found {list(dims)}")

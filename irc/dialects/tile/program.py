@@ -24,6 +24,7 @@ from irc.dialects.tile.channel import ChannelOp
 from irc.dialects.tile.memory import StoreOp
 from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
+from irc.dialects.tile.queue import TakeTicketOp
 from irc.dialects.tile.types import ViewType, verify_fragment
 from irc.ir.operations import PureOp
 from irc.ir.properties import number, values_of
@@ -45,7 +46,7 @@ class ProgramOp(IRDLOperation):
     operand and of a result that may be written over it, counted behind the operands (`mark-in-place`). `updates` are
     such pairs of a result that has what the operand holds wherever nothing is stored: it is written over the operand,
     or over a copy of it that is made before the launch. `sums` are the numbers of results, counted so, that are zero
-    before the launch, and that its stores add to.
+    before the launch, and that its stores add to; a counter of tickets is one.
     """
 
     name = "tile.program"
@@ -133,7 +134,9 @@ class ProgramOp(IRDLOperation):
             raise VerifyException(f"expected results in sums, found {list(values_of(self.sums))}")
         sums = {args[number] for number in values_of(self.sums)}
         for use in (use for arg in args for use in arg.uses):
-            adds = isinstance(use.operation, StoreOp) and use.operation.add is not None
+            adds = isinstance(use.operation, TakeTicketOp) or (
+                isinstance(use.operation, StoreOp) and use.operation.add is not None
+            )
             if adds != (use.operation.operands[use.index] in sums):
                 found = f"{use.operation.name} of {'another view' if adds else 'a sum'}"
                 raise VerifyException(

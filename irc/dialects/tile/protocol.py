@@ -134,7 +134,7 @@ def _partition(op: Operation) -> Block:
     """The code of the partition that an op is in: of the whole program where it has no partitions."""
     block = block_of(op)
     parent = block.parent_op()
-    while isinstance(parent, scf.ForOp | scf.IfOp | ForTilesOp):
+    while isinstance(parent, scf.ForOp | scf.WhileOp | scf.IfOp | ForTilesOp):
         assert parent.parent is not None
         block = parent.parent
         parent = block.parent_op()
@@ -155,7 +155,7 @@ def _count(channel: ChannelOp, partition: Block, kinds: tuple[type[StageOp] | ty
             continue
         times = constant_of(op.count) if isinstance(op, SkipOp) else 1
         parent = op.parent_op()
-        while times is not None and isinstance(parent, scf.ForOp | scf.IfOp | ForTilesOp):
+        while times is not None and isinstance(parent, scf.ForOp | scf.WhileOp | scf.IfOp | ForTilesOp):
             trips = _trips(parent)
             times = None if trips is None else times * trips
             parent = parent.parent_op()
@@ -165,9 +165,9 @@ def _count(channel: ChannelOp, partition: Block, kinds: tuple[type[StageOp] | ty
     return total
 
 
-def _trips(op: scf.ForOp | scf.IfOp | ForTilesOp) -> int | None:
+def _trips(op: scf.ForOp | scf.WhileOp | scf.IfOp | ForTilesOp) -> int | None:
     """How often what is in an op runs. Those that take turns in tiles pass over the others' stages."""
-    if isinstance(op, scf.IfOp):
+    if isinstance(op, scf.IfOp | scf.WhileOp):
         return None
     if isinstance(op, ForTilesOp):
         return 1 if op.turn is None else None

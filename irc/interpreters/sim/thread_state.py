@@ -45,6 +45,14 @@ def warp_uniform(s: Strand, op: cuda.WarpUniformOp, value: Any) -> Any:
     return np.repeat(value.reshape(-1, WARP)[:, 0], WARP)
 
 
+@simulates(cuda.FirstLaneOp)
+def first_lane(s: Strand, op: cuda.FirstLaneOp, value: Any) -> Any:
+    others = s.numbers % WARP != 0
+    if others.any():
+        s.fail("divergence", op, f"{op.name} is for lane 0 of a warp alone, others run it too", others)
+    return value
+
+
 @simulates(cuda.RegistersOp)
 def registers(s: Strand, op: cuda.RegistersOp) -> RegisterArray:
     assert isinstance(op.result.type, cuda.RegistersType)

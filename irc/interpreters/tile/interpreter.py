@@ -180,6 +180,15 @@ def _turn_offsets(m: _Machine, op: tile.TurnOffsetsOp) -> list[Any]:
     return m.round[op.turn_number] if op.turn_number < len(m.round) else [np.asarray(0, np.int64)] * len(op.offsets)
 
 
+def _take_ticket(m: _Machine, op: tile.TakeTicketOp) -> list[Any]:
+    """One block has all tiles: the loop goes through them in their order, and nobody asks what its tickets are."""
+    counter: View = m.values[op.counter]
+    ticket = int(counter.memory[0])
+    counter.memory[0] = ticket + 1
+    m.values[op.buffer][0] = ticket
+    return [np.asarray(ticket, np.int64)]
+
+
 def _for(m: _Machine, op: scf.ForOp) -> list[Any]:
     low, high, step = (int(v) for v in m.get([op.lb, op.ub, op.step]))
     carried = m.get(op.iter_args)
@@ -483,6 +492,9 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.ForTilesOp: _for_tiles,
     tile.PartitionsOp: _partitions,
     tile.TurnOffsetsOp: _turn_offsets,
+    tile.TakeTicketOp: _take_ticket,
+    tile.ReadTicketOp: lambda m, op: [np.asarray(m.values[op.buffer][0], np.int64)],
+    tile.NextTileOp: lambda m, op: [],
     scf.ForOp: _for,
     scf.IfOp: _if,
     tile.ChannelOp: _channel,

@@ -9,12 +9,12 @@ from itertools import chain
 from math import prod
 from typing import ClassVar
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from irc.analysis.configs import config_of
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
@@ -22,7 +22,8 @@ from irc.ir.extents import dims_of
 from irc.ir.properties import numbers
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
-from irc.lowering.emitter import Emitter, Index
+from irc.lowering.emitter import INDEX, Emitter, Index
+from irc.scheduling.grids import block_count, cluster_count, most_clusters
 from irc.support.diagnostics import IrcError
 from irc.support.extents import varying
 
@@ -32,9 +33,10 @@ class LowerSchedulePass(ProgramPass):
     """`tile.for_tiles` -> arithmetic on the block's number; sets the program's `grid`.
 
     "grid" gives a block one tile. "persistent" launches as many blocks as the chip has SMs, which take tiles in turn.
-    Several tile loops beside each other share the grid as ranges of blocks; those of partitions walk over the same
-    tiles. The blocks of a cluster are neighbors in the grid, numbered column by column; clusters take turns as blocks
-    do.
+    "dynamic" launches as many: a block begins with the tile of its number, and goes on with those that its tickets
+    stand for (`tile.next_tile`), of the tiles behind the first ones. Several tile loops beside each other share the
+    grid as ranges of blocks; those of partitions walk over the same tiles. The blocks of a cluster are neighbors in the
+    grid, numbered column by column; clusters take turns as blocks do.
 
     Where extents are known when the program is called, so is the number of tiles: it is computed from `tile.extent`.
     The `grid` is that of the numbers which stand for the extents, and `domains` say how that of a call follows.
@@ -55,12 +57,12 @@ def _lower(program: tile.ProgramOp, machine: Target) -> None:
     inside = [op for op in program.walk() if isinstance(op, tile.ForTilesOp) and op not in beside]
     _set_domains(program, beside or inside[:1], machine)
     for loop in beside:
-        blocks = _blocks(loop, program, machine)
+        blocks = block_count(loop, program, machine)
         _replace(loop, blocks, first if len(beside) > 1 else None)
         first += blocks
         total += blocks
     for loop in inside:
-        blocks = _blocks(loop, program, machine)
+        blocks = block_count(loop, program, machine)
         _replace(loop, blocks, None)
         total = max(total, blocks)
     program.grid = IntegerAttr(max(1, total), i64)
@@ -89,30 +91,12 @@ def _set_domains(program: tile.ProgramOp, loops: Sequence[tile.ForTilesOp], mach
 
 def _domain(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target) -> DenseArrayBase:
     """A loop's blocks of a cluster, the most clusters, and the extent and the step along each dimension."""
-    size = prod(loop.cluster_shape)
     sides = chain.from_iterable(zip(loop.extent_values, loop.step_values, strict=True))
-    return numbers([size, _most(loop, program, machine, size), *sides])
+    return numbers([prod(loop.cluster_shape), most_clusters(loop, program, machine), *sides])
 
 
 def _varies(loop: tile.ForTilesOp, extent: int) -> bool:
     return bool(varying(extent, dims_of(loop)))
-
-
-def _most(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target, size: int) -> int:
-    """The most clusters of so many blocks that the loop's grid has; 0 where there is no limit."""
-    if loop.schedule_name != "persistent":
-        return 0
-    return machine.resident_clusters(size) * (config_of(program).occupancy or 1)
-
-
-def _blocks(loop: tile.ForTilesOp, program: tile.ProgramOp, machine: Target) -> int:
-    clusters, size = _clusters(loop), prod(loop.cluster_shape)
-    return size * min(clusters, _most(loop, program, machine, size) or clusters)
-
-
-def _clusters(loop: tile.ForTilesOp) -> int:
-    """How many clusters of tiles there are; without clusters, tiles."""
-    return prod(loop.tile_counts) // prod(loop.cluster_shape)
 
 
 def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
@@ -122,7 +106,7 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
     size = prod(loop.cluster_shape)
     counts, turns = _counts(e, loop), blocks // size
     own, count = loop.turns
-    if tiles := _clusters(loop):
+    if tiles := cluster_count(loop):
         block: Index = e.value(cuda.BlockIdOp(), "block")
         inside = None
         if first is not None:
@@ -130,10 +114,13 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
             block = e.sub(block, first)
         with e.when(inside):
             first_tile = e.div(block, size)
-            if loop.schedule_name == "persistent" and tiles > turns:
+            if loop.stays and tiles > turns:
                 end = e.div(reduce(e.mul, counts, 1), size)
-                with e.loop(e.add(first_tile, own * turns), end, count * turns, hint="tile") as at:
-                    _body(e, loop, counts, at, turns)
+                if loop.schedule_name == tile.DYNAMIC:
+                    _take_tiles(e, loop, counts, (first_tile, end), turns)
+                else:
+                    with e.loop(e.add(first_tile, own * turns), end, count * turns, hint="tile") as at:
+                        _body(e, loop, counts, at, turns)
             elif own == 0:
                 _body(e, loop, counts, first_tile, turns)
     parent = loop.parent_block()
@@ -154,6 +141,31 @@ def _counts(e: Emitter, loop: tile.ForTilesOp) -> list[Index]:
     return counts
 
 
+def _take_tiles(
+    e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], ends: tuple[Index, Index], blocks: int
+) -> None:
+    """A loop from the block's first tile to those of its tickets, as long as they are tiles. `ends`: the first tile,
+    and the number of all tiles."""
+    last = loop.body.block.last_op
+    if not isinstance(last, tile.NextTileOp):
+        raise IrcError(
+            f'expected tile.next_tile at the end of a loop over tiles with the schedule "{tile.DYNAMIC}"',
+            location_of(loop),
+            "queue-tiles puts it there",
+        )
+    ticket = last.ticket
+    before, after = (Block(arg_types=[INDEX]) for _ in range(2))
+    e.insert(scf.WhileOp([e.index(ends[0])], [INDEX], [before], [after]))
+    with e.inside(before):
+        (at,) = before.args
+        e.insert(scf.ConditionOp(e.compare("slt", at, ends[1]), at))
+    with e.inside(after):
+        (at,) = after.args
+        at.name_hint = "tile"
+        _body(e, loop, counts, at, blocks)
+        e.insert(scf.YieldOp(e.index(e.add(ticket, blocks))))
+
+
 def _body(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index, turns: int) -> None:
     """The tile number `at`. `turns`: how far the tiles of a block's turns are apart."""
     body = loop.body.block
@@ -166,7 +178,8 @@ def _body(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index,
         Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, counts, beside)])
     for op in list(body.ops):
         op.detach()
-        e.block.add_op(op)
+        if not isinstance(op, tile.NextTileOp):
+            e.block.add_op(op)
 
 
 def _offsets(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index) -> list[Index]:

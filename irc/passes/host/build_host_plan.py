@@ -28,8 +28,9 @@ class BuildHostPlanPass(Pass):
     `sets` sets of operands, others on different streams, at most `streams` of them; a wait stands only where nothing
     else orders two steps. A result that belongs to a donated argument (`irc.donated`) is written to its memory behind
     everything that reads it, by the kernel itself where that may work in place, by a copy otherwise. Arrays that a
-    kernel adds to are set to zero before it. What ranks do together (`nd.all_reduce`) runs on one further stream, in
-    its order, beside the launches. A function with an op that has no kernel is an error at that op.
+    kernel adds to are set to zero before it: those that nobody reads, its counters, all at once when the plan begins.
+    What ranks do together (`nd.all_reduce`) runs on one further stream, in its order, beside the launches. A function
+    with an op that has no kernel is an error at that op.
 
     Sizes that follow from run-time extents are those of the numbers that stand for these: the arena of a call follows
     from which buffers lie before which.

@@ -19,7 +19,7 @@ func.func @f() attributes {c = #kernel.config<tile = {d = 0, r = 4}>} {func.retu
 // CHECK: cluster must be a list of 2 positive integers, found [1]
 func.func @f() attributes {c = #kernel.config<cluster = [1]>} {func.return}
 // -----
-// CHECK: schedule must be "grid" or "persistent" or "pingpong", found "rows"
+// CHECK: schedule must be "grid" or "persistent" or "dynamic" or "pingpong", found "rows"
 func.func @f() attributes {c = #kernel.config<schedule = "rows">} {func.return}
 // -----
 // CHECK: #kernel.config sets `stages` twice

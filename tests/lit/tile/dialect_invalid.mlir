@@ -223,9 +223,52 @@ tile.program @p() {results = 0 : i64} {
 // -----
 
 tile.program @p() {results = 0 : i64} {
-  // expected-error @below {{expected schedule "grid" or "persistent", found "random"}}
+  // expected-error @below {{expected a schedule of "grid", "persistent", "dynamic", found "random"}}
   tile.for_tiles (%i) extents [4] steps [2] schedule "random" {
   }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  // expected-error @below {{expected neither clusters nor turns with the schedule "dynamic"}}
+  tile.for_tiles (%i, %j) extents [4, 4] steps [2, 2] schedule "dynamic" cluster [2, 1] {
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  tile.for_tiles (%i) extents [4] steps [2] schedule "persistent" {
+    // expected-error @below {{expected a loop over tiles with the schedule "dynamic" around it}}
+    tile.next_tile %i
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  tile.for_tiles (%i) extents [4] steps [2] schedule "dynamic" {
+    // expected-error @below {{expected it to end an iteration, found tile.next_tile behind it}}
+    tile.next_tile %i
+    tile.next_tile %i
+  }
+}
+
+// -----
+
+tile.program @p(%counter: !tile.view<4xi32>) {results = 1 : i64, sums = array<i64: 0>} {
+  %word = tile.alloc : !tile.buffer<1xi32>
+  // expected-error @below {{expected a counter of one element of i32, found !tile.view<4xi32>}}
+  %ticket = tile.take_ticket %counter -> %word : !tile.view<4xi32> -> !tile.buffer<1xi32>
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  %word = tile.alloc : !tile.buffer<1xf32>
+  // expected-error @below {{expected a buffer of one element of i32, found !tile.buffer<1xf32>}}
+  %ticket = tile.read_ticket %word : !tile.buffer<1xf32>
 }
 
 // -----

@@ -151,6 +151,35 @@ tile.program @turns(%y: !tile.view<64xf32>) {results = 1 : i64} {
 
 // -----
 
+// Tickets: taken from a counter that the program adds to, left in a stage, read by another partition.
+// CHECK-LABEL: @tickets
+// CHECK:           %ticket = tile.take_ticket %counter -> %word : !tile.view<1xi32> -> !tile.buffer<1xi32>
+// CHECK-NEXT:      tile.commit %slot
+// CHECK-NEXT:      tile.next_tile %ticket
+// CHECK:           %ticket_1 = tile.read_ticket %word_1 : !tile.buffer<1xi32>
+// CHECK-NEXT:      tile.release %slot_1
+// CHECK-NEXT:      tile.next_tile %ticket_1
+tile.program @tickets(%y: !tile.view<64xf32>, %counter: !tile.view<1xi32>) {results = 2 : i64, sums = array<i64: 1>} {
+  %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<1xi32>>
+  tile.partitions @load warps 4 {
+    tile.for_tiles (%i) extents [64] steps [32] schedule "dynamic" {
+      %slot, %word = tile.acquire %channel : !tile.channel<!tile.buffer<1xi32>>
+      %ticket = tile.take_ticket %counter -> %word : !tile.view<1xi32> -> !tile.buffer<1xi32>
+      tile.commit %slot
+      tile.next_tile %ticket
+    }
+  } @compute warps 4 {
+    tile.for_tiles (%i_1) extents [64] steps [32] schedule "dynamic" {
+      %slot_1, %word_1 = tile.wait %channel : !tile.channel<!tile.buffer<1xi32>>
+      %ticket_1 = tile.read_ticket %word_1 : !tile.buffer<1xi32>
+      tile.release %slot_1
+      tile.next_tile %ticket_1
+    }
+  }
+}
+
+// -----
+
 // The order of tiles: the last rows first, the columns as they come.
 // CHECK-LABEL: @order
 // CHECK:         tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] schedule "persistent" group 2 reversed [0] {

@@ -30,6 +30,46 @@ tile.program @persistent(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096
 
 // -----
 
+// A block begins with the tile of its number, and goes on with that of its ticket, of those behind the first ones.
+// CHECK-LABEL: @dynamic
+// CHECK-SAME:    grid = 132 : i64
+// CHECK:         [[BLOCK:%[a-z0-9_]+]] = cuda.block_id
+// CHECK-NEXT:    scf.while ([[AT:%[a-z0-9_]+]] = [[BLOCK]]) : (index) -> index {
+// CHECK-NEXT:      [[TILES:%[a-z0-9_]+]] = arith.constant 4096 : index
+// CHECK-NEXT:      [[MORE:%[a-z0-9_]+]] = arith.cmpi slt, [[AT]], [[TILES]]
+// CHECK-NEXT:      scf.condition([[MORE]]) [[AT]]
+// CHECK:         ^bb0(%tile: index):
+// CHECK:           tile.store
+// CHECK-NEXT:      [[TICKET:%[a-z0-9_]+]] = tile.take_ticket
+// CHECK-NEXT:      [[BLOCKS:%[a-z0-9_]+]] = arith.constant 132 : index
+// CHECK-NEXT:      [[NEXT:%[a-z0-9_]+]] = arith.addi [[TICKET]], [[BLOCKS]]
+// CHECK-NEXT:      scf.yield [[NEXT]]
+tile.program @dynamic(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf32>, %counter: !tile.view<1xi32>) {results = 2 : i64, sums = array<i64: 2>} {
+  %word = tile.alloc : !tile.buffer<1xi32>
+  tile.for_tiles (%i, %j) extents [4096, 4096] steps [64, 64] schedule "dynamic" group 8 {
+    %a = tile.load %x[%i, %j] : !tile.view<4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<4096x4096xf32>
+    %ticket = tile.take_ticket %counter -> %word : !tile.view<1xi32> -> !tile.buffer<1xi32>
+    tile.next_tile %ticket
+  }
+}
+
+// -----
+
+// Blocks that have one tile each need no loop.
+// CHECK-LABEL: @dynamic_few
+// CHECK-SAME:    grid = 4 : i64
+// CHECK-NOT:     scf.while
+// CHECK:         tile.store
+tile.program @dynamic_few(%x: !tile.view<128x128xf32>, %y: !tile.view<128x128xf32>) {results = 1 : i64} {
+  tile.for_tiles (%i, %j) extents [128, 128] steps [64, 64] schedule "dynamic" {
+    %a = tile.load %x[%i, %j] : !tile.view<128x128xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] : tensor<64x64xf32>, !tile.view<128x128xf32>
+  }
+}
+
+// -----
+
 // Clusters of 2 x 2 tiles are taken in turn: 30 clusters of 4 blocks run at once on an H200.
 // CHECK-LABEL: @clusters
 // CHECK-SAME:    grid = 120 : i64

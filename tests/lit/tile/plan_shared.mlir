@@ -76,3 +76,28 @@ tile.program @buffers(%x: !tile.view<32x32xf32>) {results = 0 : i64} {
   %a = tile.alloc : !tile.buffer<16x32xf32, #tile.shared<(16,32):(32,1)>>
   %b = tile.alloc : !tile.buffer<16x32xf32, #tile.shared<(16,32):(32,1)>>
 }
+
+// -----
+
+// Tickets lie behind the barriers of the last channel, where a buffer could not begin: they take no bytes.
+// CHECK-LABEL: tile.program @tickets(
+// CHECK: shared = 17408 : i64
+// CHECK: %channel = tile.channel {stages = 2 : i64, offset = 0 : i64}
+// CHECK: %tickets = tile.channel {stages = 2 : i64, offset = 16416 : i64}
+#shared = #tile.shared<(32,128):(128,1)>
+#word = #tile.shared<(1):(1)>
+tile.program @tickets(%x: !tile.view<8192x128xbf16>, %counter: !tile.view<1xi32>) {results = 1 : i64, sums = array<i64: 1>} {
+  %channel = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<32x128xbf16, #shared>>
+  %tickets = tile.channel {stages = 2 : i64} : !tile.channel<!tile.buffer<1xi32, #word>>
+  tile.partitions @load warps 4 registers 40 {
+    tile.for_tiles (%m, %n) extents [8192, 128] steps [32, 128] schedule "dynamic" {
+      %slot, %b = tile.acquire %channel : !tile.channel<!tile.buffer<32x128xbf16, #shared>>
+      tile.copy %x[%m, %n] -> %b {via = "tma"} : !tile.view<8192x128xbf16> -> !tile.buffer<32x128xbf16, #shared>
+      tile.commit %slot
+      %slot_1, %left = tile.acquire %tickets : !tile.channel<!tile.buffer<1xi32, #word>>
+      %ticket = tile.take_ticket %counter -> %left : !tile.view<1xi32> -> !tile.buffer<1xi32, #word>
+      tile.commit %slot_1
+      tile.next_tile %ticket
+    }
+  }
+}
