@@ -124,15 +124,16 @@ def compile_nodes(
     donate: Sequence[int] = (),
     *,
     any_order: bool = False,
+    shared_gpu: bool = False,
     dims: Sequence[Dim] = (),
 ) -> Executable:
     """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
-    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order. dims: of which
-    numbers in shapes stand for sizes."""
+    The leaves numbered in `donate` are donated. any_order, shared_gpu: as in `irc.compile`. dims: of which numbers in
+    shapes stand for sizes."""
     if leaves is None:
         leaves = [node for node in order if node.op == LEAF]
     program = recorded(order, roots, leaves, dims) or _module(order, roots, leaves, dims)
-    return compile_program(program, roots, donate, any_order=any_order)
+    return compile_program(program, roots, donate, any_order=any_order, shared_gpu=shared_gpu)
 
 
 def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node], dims: Sequence[Dim]) -> ModuleOp:
@@ -145,13 +146,25 @@ def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node]
 
 
 def compile_program(
-    program: ModuleOp | Recorded, roots: Sequence[Node], donate: Sequence[int] = (), *, any_order: bool = False
+    program: ModuleOp | Recorded,
+    roots: Sequence[Node],
+    donate: Sequence[int] = (),
+    *,
+    any_order: bool = False,
+    shared_gpu: bool = False,
 ) -> Executable:
     """The same of the module, or the recorded program, that was made of them."""
     import irc
 
     try:
-        return irc.compile(program, current_target(), donate=donate, any_order=any_order, autotune=current_autotune())
+        return irc.compile(
+            program,
+            current_target(),
+            donate=donate,
+            any_order=any_order,
+            autotune=current_autotune(),
+            shared_gpu=shared_gpu,
+        )
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()

@@ -14,7 +14,7 @@ from irc.configs.memory import choose_map, choose_permute, choose_reduction, evi
 from irc.configs.product import choose_product
 from irc.configs.windows import choose_windows, reads_windows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
-from irc.ir.targets import Target
+from irc.ir.targets import Target, shares_gpu
 from irc.support.diagnostics import IrcError
 
 
@@ -45,7 +45,8 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             yield from choose_cascade(kernel, machine, given, instruction)
             return
         case Anchor.MATMUL:
-            yield from choose_product(product_of(kernel), machine, given, instruction)
+            product = product_of(kernel)
+            yield from choose_product(product, machine, given, instruction, is_beside=shares_gpu(kernel))
             return
         case Anchor.REDUCE:
             chosen = choose_reduction(reduction_of(kernel), machine, given)

@@ -43,23 +43,26 @@ SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 
 
 def choose_product(
-    product: Product, machine: Target, given: ConfigAttr, instruction: str | None
+    product: Product, machine: Target, given: ConfigAttr, instruction: str | None, *, is_beside: bool = False
 ) -> Iterator[ConfigAttr]:
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
-    to prefer."""
+    to prefer. is_beside: whether others hold SMs beside the kernel, so that blocks of warp groups take tiles while it
+    runs."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
     if given.instruction is None and instruction is None and product.taps:
         chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
-    wgmma = choose_gathered if product.is_gathered else _choose_wgmma
+    wgmma = choose_gathered if product.is_gathered else partial(_choose_wgmma, is_beside=is_beside)
     known = {"wgmma": wgmma, "direct": choose_direct, "columns": choose_columns}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
 
 
-def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr, *, is_beside: bool) -> Iterator[ConfigAttr]:
     operands = wgmma_operands(product)
     sums, parts = (1, 1) if operands is None else (accumulators(product, operands), operands.parts)
+    if is_beside and given.cluster in (None, (1, 1)):
+        given = given.completed(ConfigAttr.of(schedule="dynamic"))
     if given.tile or given.warps:
         given = given.completed(ConfigAttr.of(schedule="persistent"))
     if given.tile:

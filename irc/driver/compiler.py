@@ -60,6 +60,7 @@ def compile(
     donate: Sequence[int] = (),
     align: Mapping[int, int] | None = None,
     autotune: bool | float = False,
+    shared_gpu: bool = False,
 ) -> Executable:
     """Compiles a program for a target.
 
@@ -74,6 +75,8 @@ def compile(
     what begins elsewhere is copied. Kernels read an argument with less by narrower loads, and not by TMA.
     autotune: tunes each kernel that was not tuned before, for so many seconds (10 where it is True), on the targets
     `cuda` and `cpu` (docs/tuning.md); later compilations have what was found.
+    shared_gpu: whether others hold SMs beside the program's kernels, as those of NCCL: large products then take their
+    tiles while they run (docs/decisions/dynamic-tiles.md).
 
     Raises IrcError for a bad program, an unknown target or architecture, and where a GPU is asked for and there is
     none.
@@ -87,6 +90,7 @@ def compile(
         any_order=any_order,
         donate=tuple(donate),
         align=tuple(sorted((align or {}).items())),
+        shared_gpu=shared_gpu,
     )
     subject = subject_of(program)
     if autotune:

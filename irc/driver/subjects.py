@@ -26,7 +26,7 @@ class Options:
     else they are the same in every run. donate: numbers of arguments whose memory gets a result, the first of its type
     that no argument before it took. align: for arguments by number, the bytes of which they begin at a multiple on a
     GPU, where that is less than 16. tuned: tells apart the tuned configs that kernels take; empty where they take
-    none.
+    none. shared_gpu: others hold SMs beside the program's kernels, as those of NCCL.
     """
 
     arch: str = ""
@@ -37,6 +37,7 @@ class Options:
     donate: tuple[int, ...] = ()
     align: tuple[tuple[int, int], ...] = ()
     tuned: str = ""
+    shared_gpu: bool = False
 
     @property
     def of_passes(self) -> dict[str, Any]:
@@ -75,7 +76,7 @@ class Subject:
         from irc.ir.alignment import align
         from irc.ir.donation import donate
         from irc.ir.functions import entry_of
-        from irc.ir.targets import set_target
+        from irc.ir.targets import set_target, share_gpu
 
         module = self._isolated(options)
         if options.arch:
@@ -84,6 +85,8 @@ class Subject:
             donate(entry_of(module), options.donate)
         if options.align:
             align(entry_of(module), dict(options.align))
+        if options.shared_gpu:
+            share_gpu(module)
         return module
 
     def kept(self) -> Subject:

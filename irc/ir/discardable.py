@@ -33,7 +33,7 @@ from irc.ir.dominance import DIALECTS
 from irc.ir.donation import DONATED
 from irc.ir.extents import DIMS, fits
 from irc.ir.mesh import MESH, SHARDING, SHARDINGS, fits_mesh, fits_sharding, fits_shardings
-from irc.ir.targets import TARGET
+from irc.ir.targets import SHARED_GPU, TARGET
 from irc.support.diagnostics import IrcError, unknown_name
 
 
@@ -215,6 +215,16 @@ _OF_OPS = (
         _is_string,
         "the commands, the pass manager",
         "all that ask the target",
+    ),
+    Discardable(
+        SHARED_GPU,
+        "others hold SMs beside its kernels, as those of NCCL: products take their tiles while they run",
+        "the module",
+        _named("builtin.module"),
+        "unit",
+        _is_unit,
+        "partition-nd, `irc.compile`",
+        "choose-config",
     ),
     Discardable(
         AFTER,

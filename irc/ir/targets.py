@@ -362,3 +362,19 @@ def set_target(module: Operation, name: str) -> None:
         hint = "the target interpret runs it" if target(name).exact_tiles else f"give --arch {found.name}"
         raise IrcError(f"the module is for {found.name}, not for {name}", module.location, hint)
     module.attributes[TARGET] = StringAttr(target(name).name)
+
+
+SHARED_GPU = "irc.shared_gpu"
+"""The attribute of a module beside whose kernels others hold SMs, as those of NCCL."""
+
+
+def shares_gpu(op: IRNode) -> bool:
+    """Whether others hold SMs beside the kernels of an op's module."""
+    return SHARED_GPU in getattr(op.get_toplevel_object(), "attributes", {})
+
+
+def share_gpu(module: Operation) -> None:
+    """Says so of a module."""
+    from xdsl.dialects.builtin import UnitAttr
+
+    module.attributes[SHARED_GPU] = UnitAttr()

@@ -37,6 +37,9 @@ TURNED = f"{DIMS}func f(x: i8[M, K], w: i8[K, N]) -> i32[M, N] {{ return x @ w }
 SEVERAL = f"""{DIMS}func f(x: bf16[M, K], y: bf16[M, K], w: bf16[K, N]) -> (bf16[M, N], bf16[M, N]) {{
     return relu(x @ w), y @ w
 }}"""
+GROUPS = """func f(x: bf16[256, 72], w: bf16[3, 72, 960], e: i32[3]) -> bf16[256, 960] {
+    return grouped_matmul(x, w, e)
+}"""
 TILE = (64, 32, 32)
 
 PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -50,6 +53,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
     "mma": (PRODUCT, {"instruction": "mma"}),
     "fma": (PRODUCT, {"instruction": "fma"}),
     "several launches": (SEVERAL, {}),
+    "groups": (GROUPS, {"given": {2: np.array([70, 71, 250], np.int32)}}),
 }
 
 both_times = pytest.mark.parametrize("lazy", [False, True], ids=["at-once", "late"])

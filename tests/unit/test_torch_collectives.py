@@ -14,9 +14,12 @@ from torch.distributed import _functional_collectives as functional
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from irc.driver.compiler import Origin
+from irc.ir.targets import shares_gpu
 from irc_frontend.torch import collectives
 from irc_frontend.torch.division import Division, divide
 from irc_frontend.torch.graphs import watching
+from irc_frontend.torch.program import CompiledSubgraph
 from irc_frontend.torch.replays import why_not_captured
 
 c10d: Any = torch.ops._c10d_functional
@@ -64,6 +67,22 @@ def _of_torch(nodes: Sequence[torch.fx.Node]) -> list[str]:
 
 def _name(node: torch.fx.Node) -> str:
     return getattr(node.target, "__name__", "").partition(".")[0]
+
+
+def test_programs_of_several_ranks_share_their_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled beside other ranks and, by the same text, for a process by itself."""
+
+    def shares() -> bool:
+        (program,) = (each for programs in divided(lambda x: x @ x, WIDE).subgraphs for each in programs)
+        origin = CompiledSubgraph(program).executable.reporter
+        assert isinstance(origin, Origin)
+        return shares_gpu(origin.subject.module(origin.options))
+
+    assert shares()
+    monkeypatch.setattr(dist, "get_world_size", lambda: 1)
+    assert not shares()
+    monkeypatch.setattr(dist, "is_initialized", lambda: False)
+    assert not shares()
 
 
 def test_what_needs_no_collective_runs_while_it_is_under_way() -> None:

@@ -32,7 +32,8 @@ from irc.support.diagnostics import IrcError
 @dataclass(frozen=True)
 class ChooseConfigPass(Pass):
     """Chooses tiles, stages and schedules: fills what #kernel.config leaves open. Kernels that compute the same get the
-    same config, where the same of their operands are results of kernels."""
+    same config, where the same of their operands are results of kernels. In a module that shares its GPU
+    (`irc.shared_gpu`), blocks of products of warp groups take tiles while they run."""
 
     name: ClassVar[str] = "choose-config"
     requires = (FUSED,)
