@@ -88,12 +88,18 @@ def _check_warps(config: ConfigAttr) -> None:
 
 
 def check(config: ConfigAttr, nests: Sequence[Facts]) -> None:
-    """IrcError where the config has a size of a loop that there is not, or is of products where there are none."""
+    """IrcError where the config has a size of a loop that there is not, or is of products where there are none, and
+    where its fields do not go together."""
     names = {dim.name for facts in nests for dim in (*facts.outer, *facts.inner)}
     if unknown := [name for name in config.tile or () if name not in names]:
         raise fail(
             f"config: tile has a size of {unknown[0]}, and no loop over tiles has that name",
             f"the loops are over {', '.join(sorted(names))}",
+        )
+    if config.schedule == "dynamic" and config.cluster not in (None, (1, 1)):
+        raise fail(
+            f"config: blocks that take tiles by themselves are in no cluster, found cluster = {list(config.cluster)}",
+            'schedule = "persistent", or no cluster',
         )
     if any(facts.products for facts in nests):
         return
