@@ -153,11 +153,11 @@ def realign_cycles(fragment: Fragment, size: int) -> float:
     return cycles + ends * (REQUEST_CYCLES + 1 + END_INSTRUCTIONS * INSTRUCTION_CYCLES)
 
 
-def staging_cycles(copied: Traffic, reads: Traffic, instructions: float, rates: Rates) -> float:
+def staging_cycles(copied: Traffic, writes: Traffic, reads: Traffic, instructions: float, rates: Rates) -> float:
     """What loading a tile by way of its box costs: the words of memory, each found and moved by a thread, and the
     elements that threads take from shared memory one by one, which so many instructions find. Where their rows begin
-    at any bank some wavefronts are always needed more: a replay costs nothing but its own."""
-    words = copied.requests * (REQUEST_CYCLES + WIDEST / BANK_BYTES + COPY_INSTRUCTIONS * INSTRUCTION_CYCLES)
+    at any bank some wavefronts are needed more: a replay costs nothing but its own."""
+    words = writes.units + copied.requests * (REQUEST_CYCLES + COPY_INSTRUCTIONS * INSTRUCTION_CYCLES)
     taken = reads.units + reads.requests * (REQUEST_CYCLES + INSTRUCTION_CYCLES) + instructions * INSTRUCTION_CYCLES
     return global_cycles(copied, False, rates) + words + taken
 

@@ -16,6 +16,7 @@ from functools import cache
 from math import inf, prod
 
 from irc.layout.access import MemoryAccess
+from irc.layout.box import box_of
 from irc.layout.candidates import candidates, within_warps
 from irc.layout.cost import (
     Rates,
@@ -31,8 +32,8 @@ from irc.layout.cost import (
 )
 from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
 from irc.layout.fragment import Fragment
-from irc.layout.requests import WARP, WAVEFRONT_BYTES, WIDEST
-from irc.layout.staging import Staged, box_of, copied_traffic, staged
+from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, WIDEST
+from irc.layout.staging import Staged, copied_traffic, staged
 from irc.layout.traffic import (
     Traffic,
     across_traffic,
@@ -330,7 +331,9 @@ class _Search:
             requests /= use.access.vector(kind.first, kind.runs[kind.first])
         reads = Traffic(1, requests, requests, requests)
         copied = copied_traffic(use.access, use.shape)
-        return staging_cycles(copied, reads, 0.0, self.rates) + self.waiting(use)
+        fewest = copied.requests * WIDEST / BANK_BYTES
+        writes = Traffic(copied.vector, copied.requests, fewest, fewest)
+        return staging_cycles(copied, writes, reads, 0.0, self.rates) + self.waiting(use)
 
     def ideal(self, a: _Kind, b: _Kind, size: int) -> float:
         """Cycles of an exchange between fragments of two kinds that meets no conflicts."""
@@ -392,7 +395,7 @@ class _Search:
 
     def staged_way(self, use: Use, fragment: Fragment) -> Way:
         found, copied = staged(fragment, use.access, use.is_copied), copied_traffic(use.access, use.shape)
-        place = staging_cycles(copied, found.reads, found.instructions, self.rates)
+        place = staging_cycles(copied, found.writes, found.reads, found.instructions, self.rates)
         cycles = place + self.waiting(use)
         return Way(use, fragment, copied, None, use.times * cycles, found)
 

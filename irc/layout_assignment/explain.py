@@ -56,9 +56,11 @@ def _way_row(way: Way) -> tuple[str, ...]:
         f"{n:.0f}/{ideal:.0f}" for n, ideal in ((traffic.units, traffic.ideal), (traffic.lines, traffic.ideal_lines))
     ]
     if way.staged is not None:
-        reads = way.staged.reads
-        note = f"{way.use.name} through {way.staged.layout.layout} by {reads.vector} x {size} B"
-        return ("", f"{way.cycles:.0f}", "", "", "", *cells, _of(reads.units, reads.ideal), note)
+        writes, reads = way.staged.writes, way.staged.reads
+        turns = f" in turns {','.join(map(str, way.staged.turns))}" if way.staged.turns else ""
+        note = f"{way.use.name} through {way.staged.layout.layout} by {reads.vector} x {size} B{turns}"
+        wavefronts = _of(writes.units + reads.units, writes.ideal + reads.ideal)
+        return ("", f"{way.cycles:.0f}", "", "", "", *cells, wavefronts, note)
     if way.exchange is None:
         return ("", f"{way.cycles:.0f}", "", "", "", *cells, "", way.use.name)
     sides = (way.exchange.writes, way.exchange.reads)

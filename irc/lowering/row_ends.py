@@ -17,8 +17,9 @@ from xdsl.ir.affine import AffineExpr
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
 from irc.layout.affine import bounds, least, slope_of
+from irc.layout.box_traffic import SMALL
 from irc.layout.fragment import Fragment
-from irc.layout.staging import SHORT_RUN, SMALL
+from irc.layout.staging import SHORT_RUN
 from irc.layout.traffic import global_vector
 from irc.lowering.coordinates import MAX_BELOW, Coordinate, Walk
 from irc.lowering.emitter import Index

@@ -12,16 +12,18 @@ from xdsl.ir.affine import AffineExpr
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
 from irc.layout.affine import least
+from irc.layout.box import box_of
 from irc.layout.requests import WIDEST
 from irc.layout.segments import Segments
 from irc.layout.shared import SharedLayout
-from irc.layout.staging import box_of, run_segments, staged_bytes
+from irc.layout.staging import run_segments, staged_bytes
 from irc.layout.traffic import global_vector
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import by_tile, locate, store_registers, zero
 from irc.lowering.row_ends import RowEnds
+from irc.lowering.turns import TurnedRun
 from irc.lowering.values import Code, Registers, element_bytes, tile_element
 from irc.support.integers import ceil_div
 
@@ -33,7 +35,7 @@ class StagedLoad:
     """Offsets are in elements of the view and of the box."""
 
     def __init__(self, code: Code, op: tile.LoadOp, layout: SharedLayout) -> None:
-        self.code, self.op, self.layout = code, op, layout
+        self.code, self.op, self.layout, self.turns = code, op, layout, op.turn_values
         self.fragment = fragment_layout(op.result.type)
         self.access = access_of(op)
         box = box_of(self.access, self.fragment.shape)
@@ -92,6 +94,7 @@ class StagedLoad:
                 with self.code.e.when(self.code.e.all(conditions) if checked else None):
                     for first, address, vector in runs:
                         self._insert(held, [first, *components[1:]], address, vector)
+                    self._put_in_order(held, components, ends.vector)
                     register = self.code.e.index(self.code.register(held, components))
                     self.code.e.insert(ends.vector_store(array, register, offset))
             if checked:
@@ -252,22 +255,36 @@ class StagedLoad:
         code = self.code
         result = code.array(self.fragment, self.element, self.op.result.name_hint)
         vector = global_vector(self.fragment, self.access)
+        run = self.fragment.vector[1]
+        turned = TurnedRun(code, self.turns, run)
         with code.each(self.fragment, vector) as components:
-            self._take_at(result, components, vector)
+            self._take_at(result, components, vector, turned)
+        if not turned.is_in_order:
+            with code.each(self.fragment, run) as components:
+                self._put_in_order(result, components, run)
         return result
 
     def _take_vectors(self, to: Registers, components: Sequence[Index], count: int) -> None:
         vector = min(count, global_vector(self.fragment, self.access))
         if not components:
-            self._take_at(to, (), vector)
+            self._take_at(to, (), vector, None)
             return
         first, *others = components
+        turned = TurnedRun(self.code, self.turns, count)
         with self.code.e.loop(0, count, vector, unroll=True, hint="n") as n:
-            self._take_at(to, [self.code.e.add(first, n), *others], vector)
+            self._take_at(to, [self.code.e.add(first, n), *others], vector, turned)
+        self._put_in_order(to, components, count)
 
-    def _take_at(self, to: Registers, components: Sequence[Index], vector: int) -> None:
-        offset = self._offset(self.code.linear_coordinates(self.fragment), components, vector)
+    def _take_at(self, to: Registers, components: Sequence[Index], vector: int, turned: TurnedRun | None) -> None:
+        taken = components if turned is None else [turned.position(components[0]), *components[1:]]
+        offset = self._offset(self.code.linear_coordinates(self.fragment), taken, vector)
         self._insert(to, components, self._byte(offset), vector)
+
+    def _put_in_order(self, held: Registers, components: Sequence[Index], count: int) -> None:
+        """The elements of a run, or of as many of them as are stored together, which lanes took in turns."""
+        first, *others = components
+        registers = [self.code.register(held, [self.code.e.add(first, n), *others]) for n in range(count)]
+        TurnedRun(self.code, self.turns, count).put_in_order(held.array, registers)
 
     def _run_addresses(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
         """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
@@ -277,8 +294,10 @@ class StagedLoad:
         first, *others = components
         vector = min(count, global_vector(self.fragment, self.access))
         at = [e.add(first, n) for n in range(0, count, vector)]
+        # Where vectors are taken there are no turns.
+        taken = TurnedRun(self.code, self.turns, count).positions(count)[::vector]
         if segments is None:
-            offsets = [self._offset(own, [each, *others], vector, checked=False) for each in at]
+            offsets = [self._offset(own, [e.add(first, n), *others], vector, checked=False) for n in taken]
             return [(each, self._byte(offset), vector) for each, offset in zip(at, offsets, strict=True)]
         step = sum(s * modes[-1][1] for s, modes in zip(segments.slopes, self.layout.modes, strict=True))
         starts: list[tuple[Index, Index]] = [(0, self._byte(self._offset(own, components, 1, checked=False)))]
@@ -286,9 +305,10 @@ class StagedLoad:
             begin = e.add(starts[-1][0], segments.by) if len(starts) > 1 else self._first_end(segments, own, components)
             offset = self._offset(own, [e.add(first, begin), *others], 1, checked=False)
             starts.append((begin, self._byte(e.sub(offset, e.mul(begin, step)))))
-        return [(each, e.add(self._chosen(starts, n), n * step * self.size), 1) for n, each in enumerate(at)]
+        steps = [e.mul(n, step * self.size) for n in taken]
+        return [(each, e.add(self._chosen(starts, n), by), 1) for each, n, by in zip(at, taken, steps, strict=True)]
 
-    def _chosen(self, starts: Sequence[tuple[Index, Index]], n: int) -> Index:
+    def _chosen(self, starts: Sequence[tuple[Index, Index]], n: Index) -> Index:
         """The address for element n of a run, before its step: of the last segment that has begun."""
         at = starts[0][1]
         for begin, address in starts[1:]:

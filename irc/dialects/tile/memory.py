@@ -38,6 +38,7 @@ from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import number, numbers, values_of
+from irc.layout.turns import LANE_BITS
 
 
 class AccessOp(IRDLOperation):
@@ -115,12 +116,15 @@ class LoadOp(AccessOp):
     """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent).
 
     `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
-    the box (irc/layout/staging.py); then what is outside the view may be anything. `across`: the same, as vectors that
-    begin within words are put together from whole words; with `exact`, what is outside the view is 0 all the same."""
+    the box (irc/layout/staging.py); then what is outside the view may be anything. `turns`: for each bit of a lane's
+    number, what it XORs into the positions of a run that the lane takes from there one after the other
+    (irc/layout/turns.py). `across`: the same, as vectors that begin within words are put together from whole words;
+    with `exact`, what is outside the view is 0 all the same."""
 
     name = "tile.load"
     other = opt_operand_def()
     through = opt_prop_def(SharedAttr)
+    turns = opt_prop_def(DenseArrayBase)
     across = opt_prop_def(UnitAttr)
     exact = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
@@ -158,6 +162,15 @@ class LoadOp(AccessOp):
             verify_same("`other` of type", self.view_type.element_type, self.other.type)
         if self.exact is not None and self.across is None:
             raise VerifyException("expected `across` of a load that is `exact`: others are")
+        if self.turns is not None and self.through is None:
+            raise VerifyException("expected `through`, found `turns` alone: lanes take turns in shared memory")
+        if self.turns is not None and (len(self.turn_values) != LANE_BITS or min(self.turn_values) < 0):
+            found = list(self.turn_values)
+            raise VerifyException(f"expected {LANE_BITS} positions of 0 and more in `turns`, found {found}")
+
+    @property
+    def turn_values(self) -> tuple[int, ...]:
+        return values_of(self.turns)
 
 
 @irdl_op_definition

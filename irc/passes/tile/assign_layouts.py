@@ -17,6 +17,7 @@ from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.properties import numbers
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
 from irc.layout.fragment import Fragment
@@ -162,6 +163,7 @@ def _convert_accesses(space: Space, plan: LayoutChoice) -> None:
     for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
         if isinstance(op, tile.LoadOp):
             op.through = None if way.staged is None else tile.SharedAttr(way.staged.layout)
+            op.turns = numbers(way.staged.turns) if way.staged is not None and way.staged.turns else None
             op.across = UnitAttr() if way.traffic.is_across else None
             op.exact = UnitAttr() if way.traffic.is_across and op.checked_dims and not can_exceed(op) else None
         if way.exchange is not None:
