@@ -162,6 +162,16 @@ def _storage(name: str, bits: str) -> Snippet:
     return Snippet(name, f"struct {name} {{ {bits} bits; }};\n")
 
 
+_AWAIT = """\
+DEVICE void await_word(const int* word, int value) {
+  int found;
+  do {
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];"
+      : "=r"(found) : "l"(__cvta_generic_to_global(word)) : "memory");
+  } while (found != value);
+}
+"""
+
 _FENCE = """\
 template <int N> DEVICE void registers_fence(float (&r)[N]) {
 #pragma unroll
@@ -254,6 +264,7 @@ CORE: tuple[Snippet, ...] = (
     *(_shared_load(size) for size in (1, 2, 4, 8, 16)),
     *(_shared_store(size) for size in (1, 2, 4, 8, 16)),
     *(_cp_async(size) for size in (4, 8, 16)),
+    Snippet("await_word", _AWAIT),
     Snippet("realign", _REALIGN),
     Snippet("shared_load_across", _SHARED_ACROSS, ("realign", "shared_load_16")),
     *(_across(cache) for cache in ("", "read_only", "evict_last")),

@@ -173,3 +173,8 @@ def atomic(p: KernelPrinter, op: cuda.AtomicOp) -> None:
         p.define(op.result, f"(long long){function}(({word}*)({place}), ({word}){value})")
         return
     p.define(op.result, f"{function}({place}, {value})")
+
+
+@prints(cuda.AwaitOp)
+def await_word(p: KernelPrinter, op: cuda.AwaitOp) -> None:
+    p.call("await_word", slice_of(p, op.pointer, op.offset), op.value)

@@ -22,6 +22,8 @@ def legal_config(kernel: FusedOp, machine: Target, instruction: str | None) -> C
     """What the kernel's config sets, completed by the first of the heuristic's candidates that goes with it. Where none
     does, the IrcError of the first."""
     given, refused = kernel.config or ConfigAttr.of(), None
+    if given.split_sums == "serial" and given.schedule is None:
+        given = given.replace(schedule="grid")
     for chosen in candidates(kernel, machine, instruction):
         config = given.completed(chosen)
         try:

@@ -24,6 +24,8 @@ from irc.configs.product_instructions import (
     wgmma_operands,
 )
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
+from irc.dialects.nd import MatmulOp
+from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
@@ -45,6 +47,8 @@ def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     if machine.exact_tiles:
         check.unsupported(config)
         check.split(config.split or 1)
+        if config.split_sums == "serial":
+            check.serial(config)
         return
     check.tile_sizes(config)
     check.threads(config)
@@ -52,6 +56,8 @@ def check_config(kernel: FusedOp, config: ConfigAttr, machine: Target) -> None:
     check.unsupported(config)
     check.registers(config)
     check.split(config.split or 1)
+    if config.split_sums == "serial":
+        check.serial(config)
     if kernel.kind is Anchor.CASCADE:
         check.cascade(config)
     if kernel.kind is Anchor.MATMUL:
@@ -189,6 +195,27 @@ class _Check:
                 "reads again",
                 "leave split out",
             )
+
+    def serial(self, config: ConfigAttr) -> None:
+        """Blocks start in the order of their numbers, those of earlier parts first: whoever waits does so for a block
+        that runs."""
+        what = 'found split_sums = "serial"'
+        if self._kernel.kind is not Anchor.MATMUL or (config.split or 1) == 1:
+            raise self._fail(f"only the parts of K of a product are added in turn, {what}", "split, or leave it out")
+        cores = self._kernel.cores()
+        element = element_of(cores[0].results[0].type).name
+        if len(cores) > 1 or element != "f32":
+            found = f"{len(cores)} products of {element}"
+            raise self._fail(f"one product of f32 is added in turn, found {found}", 'split_sums = "parallel"')
+        if self._machine.exact_tiles:
+            raise self._fail(f"only blocks of a GPU add in turn, {what}", 'split_sums = "parallel"')
+        product = product_of(self._kernel)
+        if product.batch > 1 or product.is_grouped or not isinstance(cores[0], MatmulOp):
+            raise self._fail(f"only products of two matrices are added in turn, {what}", 'split_sums = "parallel"')
+        if config.schedule not in (None, "grid"):
+            raise self._fail(f'blocks of one tile add in turn, found schedule = "{config.schedule}"', "grid")
+        if config.instruction in ("direct", "columns"):
+            raise self._fail(f"no sums in registers alone are added in turn, {what}", 'instruction = "fma"')
 
     def _split_cascade(self, parts: int) -> None:
         cascade = cascade_in(self._kernel)

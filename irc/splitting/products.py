@@ -36,6 +36,20 @@ class SplitProduct(TwoStages):
         return ordered.result
 
 
+@dataclass(frozen=True)
+class SerialProduct(TwoStages):
+    """A product whose parts are added in the first kernel, by the blocks that multiply."""
+
+    def finish(self, partials: Sequence[SSAValue], insert: Insert) -> SSAValue:
+        return partials[0]
+
+
+def split_serially(op: Operation, parts: int, insert: Insert) -> SerialProduct:
+    """The products of parts of K, and their sum in the same kernel."""
+    split = split_product(op, parts, insert)
+    return SerialProduct(op, (split.finish(split.partials, insert),), ())
+
+
 def can_split_product(op: Operation, parts: int) -> bool:
     """Whether contracted axes have this many parts of one extent."""
     return (_contracted(op, parts) if is_product(op) else divided(extents_to_cut(op), parts)) is not None

@@ -30,6 +30,8 @@ class Config:
     """Whether a product is summed in registers, without tiles of its operands."""
     is_by_columns: bool = False
     """The same, and a thread has whole columns of the result: all of M."""
+    parts: int = 1
+    """Parts of K whose products blocks add up in turn."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -55,4 +57,5 @@ class Config:
             fields.warps if fields.instruction == "wgmma" else None,
             fields.instruction in ("direct", "columns"),
             fields.instruction == "columns",
+            fields.split if fields.split_sums == "serial" else 1,
         )

@@ -20,6 +20,7 @@ from irc.analysis.op_classes import precision_of
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Kind, iteration_of
+from irc.ir.properties import numbers
 from irc.layout.instructions import wgmma_depth
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div, round_up
@@ -94,11 +95,12 @@ class MatmulPlan:
     """Those that data cuts, if there are some."""
     blocks: Reduced | None = None
     """The sum over blocks of K of what is computed from the product of each, if it is one."""
+    parts: int = 1
+    """Parts of K, the first of `batch`, whose products blocks add up in turn."""
 
     @staticmethod
-    def of(
-        program: ProgramTiling, dots: list[Dot], nodes: Sequence[Node], own: Space, *, is_direct: bool
-    ) -> MatmulPlan:
+    def of(program: ProgramTiling, dots: list[Dot], nodes: Sequence[Node], own: Space, config: Config) -> MatmulPlan:
+        is_direct = config.is_direct
         m: Space = []
         n: Space = []
         for dot in dots:
@@ -107,9 +109,14 @@ class MatmulPlan:
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)
         batch = [d for d in own if d not in m and d not in n]
-        sums = (node for node in nodes if isinstance(node, Reduced) and is_block_sum(node.op, dots[0].op))
-        blocks = next(sums, None) if len(dots) == 1 else None
-        plan = MatmulPlan(dots, batch, m, n, is_direct=is_direct, groups=Groups.of(program, dots), blocks=blocks)
+        sums = [node for node in nodes if isinstance(node, Reduced)]
+        blocks = None
+        if config.parts > 1:
+            batch = [*sums[0].dims, *batch]
+        elif len(dots) == 1:
+            blocks = next((each for each in sums if is_block_sum(each.op, dots[0].op)), None)
+        groups = Groups.of(program, dots)
+        plan = MatmulPlan(dots, batch, m, n, is_direct=is_direct, groups=groups, blocks=blocks, parts=config.parts)
         for dot in dots:
             plan._add_k(program, dot)
         return plan
@@ -211,8 +218,22 @@ def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Resu
             _add_blocks(program, stage, plan.blocks, dots[0], each, step, config.swap_ab)
             continue
         _accumulate(program, stage, dots, each, step, config.swap_ab, limits)
+    if plan.parts > 1:
+        _add_in_turn(program, stage, plan, results, loop.offsets[0])
+        return
     for result in results:
         stage.store(program.result_argument(result.index), result.at, result.node)
+
+
+def _add_in_turn(
+    program: ProgramTiling, stage: ReduceStage, plan: MatmulPlan, results: Sequence[Result], part: SSAValue
+) -> None:
+    """Adds the product of a part of K to those of the parts before it. Whose turn it is is the last result."""
+    (result,), (dot,) = results, plan.dots
+    sums, turns = (program.result_argument(index) for index in (result.index, program.op.result_count - 1))
+    turn = part, program.argument(turns), plan.parts
+    stage.store(sums, result.at, dot, add=True, turn=turn)
+    program.op.sums = numbers([sums, turns])
 
 
 Limits = tuple[Groups, SSAValue, SSAValue]

@@ -111,6 +111,7 @@ class _Lowering:
             checked=sorted(checked),
             end=end,
             add=op.add is not None,
+            turn=op.own_turn,
         )
         at(store)
         self._old.append(op)

@@ -240,8 +240,11 @@ class Stage:
     def _scalar(self, value: float | int, node: Node) -> SSAValue:
         return Body(self.block, node.location).constant(value, node.type)
 
-    def store(self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False) -> None:
+    def store(
+        self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False, turn: tile.Turn | None = None
+    ) -> None:
         """Stores the node's value at the coordinates of a result, or adds it there, for every element of the tile.
+        turn: where stores that add come in order.
 
         A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
         """
@@ -250,7 +253,9 @@ class Stage:
         offsets = [a.offset for a in self.axes]
         end = next(((i, a.end) for i, a in enumerate(self.axes) if a.end is not None), None)
         view = self.program.argument(argument)
-        op = tile.StoreOp.of(value, view, offsets, symbols=symbols, map=map, checked=checked, end=end, add=add)
+        op = tile.StoreOp.of(
+            value, view, offsets, symbols=symbols, map=map, checked=checked, end=end, add=add, turn=turn
+        )
         self.insert(op, node.location)
 
     def stored_shape(self, node: Node, coords: Sequence[Lin]) -> Shape:

@@ -89,7 +89,7 @@ def plan_group(program: ProgramTiling, group: Group, nodes: list[Node], config: 
         if config.is_by_columns:
             plan.matmul = ColumnsPlan.of(program, dots, own)
         else:
-            plan.matmul = MatmulPlan.of(program, dots, nodes, own, is_direct=config.is_direct)
+            plan.matmul = MatmulPlan.of(program, dots, nodes, own, config)
         inner = {d for n in nodes if isinstance(n, Reduced) for d in n.dims}
         taken = {d for space in plan.matmul.spaces for d in space}
         for dim in sorted(inner - taken):

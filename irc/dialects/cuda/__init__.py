@@ -51,6 +51,7 @@ from irc.dialects.cuda.instructions import INSTRUCTIONS, Instruction, Instructio
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
 from irc.dialects.cuda.memory import (
     AtomicOp,
+    AwaitOp,
     LdmatrixOp,
     LoadAcrossOp,
     LoadOp,
@@ -117,6 +118,7 @@ __all__ = [
     "AssumeOp",
     "AtEndOp",
     "AtomicOp",
+    "AwaitOp",
     "BarrierArriveClusterOp",
     "BarrierArriveOp",
     "BarrierExpectOp",

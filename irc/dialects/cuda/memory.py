@@ -408,6 +408,29 @@ class AtomicOp(AccessOp):
         check_one_of(f"the type of atomic {self.kind.data}", str(self.value.type), allowed)
 
 
+@irdl_op_definition
+class AwaitOp(AccessOp):
+    """Wait until a word of global memory has a value, by loads that acquire at the device's scope: what the thread that
+    wrote it had fenced before is there afterwards (PTX ISA, 8. Memory Consistency Model)."""
+
+    name = "cuda.await"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    pointer = operand_def(ParamAttrConstraint(PtrType, (T,)))
+    offset = operand_def(IndexType)
+    value = operand_def(T)
+    assembly_format = "$pointer `[` $offset `]` `,` $value attr-dict `:` type($pointer)"
+
+    def __init__(self, pointer: SSAValue, offset: SSAValue, value: SSAValue) -> None:
+        super().__init__(operands=[pointer, offset, value])
+
+    @property
+    def accesses(self) -> Mapping[str, int]:
+        return {GLOBAL: size_of(self.value.type)}
+
+    def verify_(self) -> None:
+        check_one_of("the type of what is awaited", str(self.value.type), ("i32",))
+
+
 def _word_elements(array: SSAValue) -> int:
     """Elements of an array that 16 bytes hold."""
     return max(ACCESS_BYTES) // size_of(element_of(array))

@@ -27,6 +27,7 @@ REDUCTIONS = ("persistent", "looped")
 INDEXINGS = ("tma", "pointers")
 INSTRUCTIONS = (*MATRIX_INSTRUCTIONS, "direct", "columns")
 EVICT_LAST = ("inputs",)
+SPLIT_SUMS = ("parallel", "serial")
 
 MAX_LAG = 15
 """Powers of two by which weights may exceed 1: f16 holds them."""
@@ -104,6 +105,7 @@ class ConfigFields:
     schedule: str | None = _field(_check_choice(SCHEDULES))
     group: int | None = _field(_check_positive)
     split: int | None = _field(_check_positive)
+    split_sums: str | None = _field(_check_choice(SPLIT_SUMS))
     reduction: str | None = _field(_check_choice(REDUCTIONS))
     unroll: int | None = _field(_check_positive)
     occupancy: int | None = _field(_check_positive)
@@ -184,6 +186,9 @@ class ConfigAttr(Data[ConfigFields]):
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that
       different blocks compute.
+    - `split_sums`: how the parts of K of a matmul are added up. `parallel`, each is stored, and a second kernel adds
+      them; `serial`, blocks add them to one array in turn, in the order of the parts, and what follows the product is
+      done by a second kernel, if anything is. `parallel` where it is left out.
     - `reduction`: `persistent`, a row is held in registers, or `looped`, it is read in steps.
     - `unroll`: steps of a looped reduction whose loads are in flight together, or neighbors along K of a step.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
@@ -222,6 +227,7 @@ class ConfigAttr(Data[ConfigFields]):
     schedule = _Of[str | None]()
     group = _Of[int | None]()
     split = _Of[int | None]()
+    split_sums = _Of[str | None]()
     reduction = _Of[str | None]()
     occupancy = _Of[int | None]()
     unroll = _Of[int | None]()

@@ -13,7 +13,7 @@ from irc.interpreters.sim.frame import SHARED_BASE, of_active
 from irc.interpreters.sim.memory import Array, Pointer, RegisterArray
 from irc.interpreters.sim.register_use import register_index
 from irc.interpreters.sim.registry import simulates
-from irc.interpreters.sim.strands import Strand
+from irc.interpreters.sim.strands import Routine, Strand, Waiting
 
 
 def global_byte_offsets(
@@ -270,3 +270,24 @@ def atomic(s: Strand, op: cuda.AtomicOp, value: Any, pointer: Pointer, offset: A
         words[row] = update(words[row], new)
         s.frame.order.publish((id(memory), byte_offset), lane)
     return result
+
+
+@simulates(cuda.AwaitOp)
+def await_word(s: Strand, op: cuda.AwaitOp, pointer: Pointer, offset: Any, value: Any) -> Routine:
+    """The lanes go on together, when each has found its value."""
+    size, memory, lanes = pointer.dtype.itemsize, pointer.span.memory, s.numbers
+    byte_offsets, wanted = global_byte_offsets(s, op, pointer, offset, size), s.spread(value)
+    missing = ~memory.is_written(byte_offsets // size, size)
+    if missing.any():
+        s.fail("uninitialized", op, f"{op.name} of a word of {memory.name} that nothing has written", missing)
+    words = memory.table(pointer.dtype, 1)[:, 0]
+
+    def is_there() -> bool:
+        return bool((words[byte_offsets // size] == wanted).all())
+
+    if not is_there():
+        yield Waiting(s, op, f"waits for {memory.name} to be {wanted.tolist()[0]}", is_there)
+    if s.frame.counters is not None:
+        s.frame.counters.global_access(op, lanes, byte_offsets, size)
+    for lane, byte_offset in zip(lanes.tolist(), byte_offsets.tolist(), strict=True):
+        s.frame.order.publish((id(memory), byte_offset), lane)

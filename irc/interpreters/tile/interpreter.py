@@ -30,9 +30,11 @@ from irc.interpreters.nd.base import evaluate_op
 from irc.interpreters.tile.scalars import dtype_of, scalar_function
 from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
+from irc.ir.rewriting import location_of
 from irc.ir.rounding import cast_array
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
+from irc.support.turns import TURN_ELEMENTS
 
 Array = np.ndarray[Any, Any]
 
@@ -413,11 +415,24 @@ def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
     if op.own_end is not None:
         dim, end = op.own_end
         inside &= _along(dim, m.values[op.offsets[dim]], value.shape) < m.values[end]
+    if op.own_turn is not None:
+        _take_turn(m, op, op.own_turn)
     if op.add is not None:
         np.add.at(view.memory, place[inside], value[inside])
     else:
         view.memory[place[inside]] = value[inside]
     return []
+
+
+def _take_turn(m: _Machine, op: tile.StoreOp, own: tile.Turn) -> None:
+    """Tiles run in their order, so that a turn is there or never comes."""
+    turn, turns, count = int(m.values[own[0]]), m.values[own[1]], own[2]
+    word = tuple(int(m.values[offset]) // TURN_ELEMENTS for offset in op.offsets)
+    place = sum(at * stride for at, stride in zip(word, turns.strides, strict=True))
+    if turns.memory[place] != turn:
+        found = f"store {turn} of {count} comes when it is the turn of store {turns.memory[place]}"
+        raise IrcError(found, location_of(op), "stores that come in the order of their turns")
+    turns.memory[place] = (turn + 1) % count
 
 
 # Tiles

@@ -3,7 +3,8 @@
 Four need it: one in the epilogue of a product, whose tiles cover parts of M and N; one with fewer rows than the GPU has
 room for, a product with few tiles and a long K, and a cascade of few rows, which `choose-config` marked by `split`. The
 first kernel reduces each part, of which there is one for each tile, and stores the partial results; one more kernel
-finishes all reductions of the first, and does the elementwise work on their results.
+finishes all reductions of the first, and does the elementwise work on their results. The parts of K of a product can be
+added up by the first kernel instead, by blocks that take turns.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.analysis.whole_rows import whole_rows
 from irc.configs.candidates import candidates
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, YieldOp
+from irc.dialects.nd import ConstantOp
+from irc.dialects.nd.base import tensor
 from irc.ir.blocks import block_of, ops_in
+from irc.ir.dtypes import element_named
 from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
@@ -42,9 +46,10 @@ from irc.ir.targets import Target, target_of
 from irc.splitting.cascades import SplitCascade
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
-from irc.splitting.products import split_product
+from irc.splitting.products import split_product, split_serially
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
+from irc.support.turns import TURN_ELEMENTS
 
 ENOUGH_TO_CUT = 4
 """The outermost reduced axes are cut where they have at least so many elements for each part."""
@@ -75,6 +80,8 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
             cascade = cascade_in(kernel)
             return dict.fromkeys((*cascade.reductions, *cascade.products), SplitCascade(cascade, parts).stage)
         case Anchor.MATMUL if (parts := _parts(kernel)) > 1:
+            if _is_serial(kernel):
+                return dict.fromkeys(kernel.cores(), partial(_serial_stage, parts))
             return dict.fromkeys(kernel.cores(), partial(_product_stage, parts, _by_columns(kernel)))
         case Anchor.MATMUL:
             sides = _tile_sides(kernel)
@@ -103,6 +110,26 @@ def _by_columns(kernel: FusedOp) -> bool:
 
 def _product_stage(parts: int, columns_last: bool, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
     return split_product(op, parts, insert, columns_last=columns_last)
+
+
+def _is_serial(kernel: FusedOp) -> bool:
+    return _parts(kernel) > 1 and kernel.config is not None and kernel.config.split_sums == "serial"
+
+
+def _serial_stage(parts: int, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
+    return split_serially(op, parts, insert)
+
+
+def _turns(kernel: FusedOp) -> SSAValue:
+    """Whose turn it is to add to each tile, in the end nobody's: a word for each 8 rows and columns, along the
+    dimensions of a tile."""
+    config, iteration = kernel.config, iteration_of(kernel.cores()[0])
+    assert config is not None
+    roles = ("n", "m") if config.swap_ab else ("m", "n")
+    shape = [ceil_div(iteration.extent(role), TURN_ELEMENTS) for role in roles]
+    turns = ConstantOp.splat(0, tensor(shape, element_named("i32")), location=kernel.location)
+    kernel.block.insert_op_before(turns, kernel.yielded)
+    return turns.results[0]
 
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
@@ -221,16 +248,22 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
     for i in moved:
         finish.add_result(old_yield.outputs[i])
     values = [*(old_yield.outputs[i] for i in kept), *partials]
-    first = _first_kernel(kernel, values)
-    second = finish.build(dict(zip(partials, first.results[len(kept) :], strict=True)), machine)
+    is_serial = _is_serial(kernel)
+    first = _first_kernel(kernel, [*values, _turns(kernel)] if is_serial else values, is_serial=is_serial)
+    named: dict[SSAValue, SSAValue] = dict(zip(partials, first.results[len(kept) : len(values)], strict=True))
     block = block_of(kernel)
     block.insert_op_before(first, kernel)
-    block.insert_op_before(second, kernel)
     results: list[SSAValue | None] = [None] * len(kernel.results)
     for new, i in enumerate(kept):
         results[i] = first.results[new]
+    if finish.is_done:
+        finished = [named[stage.partials[0]] for stage in stages]
+    else:
+        second = finish.build(named, machine, Anchor.MAP if is_serial else Anchor.REDUCE)
+        block.insert_op_before(second, kernel)
+        finished = list(second.results)
     for new, i in enumerate(moved):
-        results[i] = second.results[new]
+        results[i] = finished[new]
     for old, new in zip(kernel.results, results, strict=True):
         assert new is not None
         new.name_hint = old.name_hint
@@ -252,9 +285,12 @@ def _dependent(kernel: FusedOp, split: Container[Operation]) -> set[SSAValue]:
     return found
 
 
-def _first_kernel(kernel: FusedOp, values: list[SSAValue]) -> FusedOp:
-    """The kernel with other results. Its body moves; the old op is left with an empty one."""
-    config = None if kernel.config is None else kernel.config.replace(split=None)
+def _first_kernel(kernel: FusedOp, values: list[SSAValue], *, is_serial: bool) -> FusedOp:
+    """The kernel with other results. Its body moves; the old op is left with an empty one. is_serial: it adds up
+    parts, of which its config says how many."""
+    config = kernel.config
+    if config is not None and not is_serial:
+        config = config.replace(split=None)
     old_yield = kernel.yielded
     kernel.block.insert_op_before(YieldOp(*values, location=old_yield.location), old_yield)
     old_yield.detach()
@@ -307,7 +343,12 @@ class _Finish:
         self._values |= dict(zip(op.results, copy.results, strict=True))
         return self._values[value]
 
-    def build(self, partials: dict[SSAValue, SSAValue], machine: Target) -> FusedOp:
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do: the results are those of the first kernel."""
+        return bool(self._results) and not self._block.ops.first and self._results == list(self._block.args)
+
+    def build(self, partials: dict[SSAValue, SSAValue], machine: Target, kind: Anchor) -> FusedOp:
         """The kernel; `partials` are the results of the first kernel that hold the partial results."""
         self._block.add_op(YieldOp(*self._results, location=self._kernel.location))
         operands = [partials[v] if v in partials else self._operand(v) for v in self._sources]
@@ -315,7 +356,7 @@ class _Finish:
         kernel = FusedOp(
             operands,
             [value.type for value in self._results],
-            Anchor.REDUCE,
+            kind,
             Region(self._block),
             sym_name=name,
             location=self._kernel.location,
@@ -330,7 +371,7 @@ class _Finish:
 
 def _finish_config(kernel: FusedOp, machine: Target) -> ConfigAttr:
     """Reductions of one domain get a config as any kernel; for several domains tiling chooses for each."""
-    domains = {(shape_of(op.operands[0]), reduced_axes(op)) for op in kernel.cores()}
+    domains = {(shape_of(op.operands[0]), reduced_axes(op)) for op in kernel.cores() if kernel.kind is Anchor.REDUCE}
     if len(domains) > 1:
         return ConfigAttr.of(schedule="grid")
     return next(candidates(kernel, machine)).replace(split=None)

@@ -127,7 +127,9 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     bindings = Bindings()
     trace = RegionTrace(fused.block, bindings, _has_short_sums(fused))
     values = list(fused.yielded.outputs)
-    groups = group_results(trace, values)
+    config = Config.of(fused.config)
+    # Whose turn it is to add a part is written by the stores of the sums.
+    groups = group_results(trace, values[:-1] if config.parts > 1 else values)
     operands = [*map(_input, fused.block.args), *map(_operand, values)]
     domains = Domains(bindings, operands, target_of(fused))
     for group in groups:
@@ -139,7 +141,6 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = location
     program = ProgramTiling(op, trace, domains, dims_of(fused))
-    config = Config.of(fused.config)
     plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
     plans = _traced_again(program, plans, config)
     _settle(program, plans, config)

@@ -41,3 +41,8 @@ func.func @f() attributes {c = #kernel.config<turns = 3>} {func.return}
 
 // CHECK: registers must be a multiple of 8 from 24 to 240, found 100
 func.func @f() attributes {c = #kernel.config<registers = 100>} {func.return}
+
+// -----
+
+// CHECK: split_sums must be "parallel" or "serial", found "turns"
+func.func @f() attributes {c = #kernel.config<split_sums = "turns">} {func.return}
