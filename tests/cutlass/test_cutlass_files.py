@@ -20,10 +20,15 @@ NVCC = shutil.which("nvcc")
 pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")
 
 
-@pytest.mark.parametrize("name", ["tree", "topological"])
-def test_file(name: str, tmp_path: Path) -> None:
+WHOLE_REDUCTIONS = "nd,fuse-kernels,choose-config"
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"), [("tree", "kernel"), ("topological", "kernel"), ("reductions", WHOLE_REDUCTIONS)]
+)
+def test_file(name: str, passes: str, tmp_path: Path) -> None:
     source, binary = tmp_path / f"{name}.cu", tmp_path / name
-    assert opt.main([str(PROGRAMS / f"{name}.irc"), "-p", "kernel", "-t", "cutlass", "-o", str(source)]) == 0
+    assert opt.main([str(PROGRAMS / f"{name}.irc"), "-p", passes, "-t", "cutlass", "-o", str(source)]) == 0
     folders = [f"-I{HEADERS / folder}" for folder in ("include", "tools/util/include")]
     options = ["-std=c++17", "-arch=sm_90a", "-O2", "--expt-relaxed-constexpr", "-DNDEBUG", "-cudart", "static"]
     assert NVCC is not None

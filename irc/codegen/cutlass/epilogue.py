@@ -6,13 +6,14 @@ of what is computed from vectors, becomes a node that loads rows or columns belo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from irc.analysis.op_classes import is_unit_reshape
+from irc.analysis.op_classes import is_reduction, is_unit_reshape, monoid_of, reduced_axes
 from irc.codegen.cutlass.functors import BITWISE, IDENTITY, Functor, functor_names, functor_of
 from irc.codegen.cutlass.product import ELEMENTS, Product, check_rows
 from irc.dialects import nd
@@ -30,12 +31,21 @@ LOADS = {"": "scalar", "n": "row", "m": "column", "mn": "tile", "ln": "row", "lm
 """What is loaded of an array whose axes are those of the batch (l), the rows (m) and the columns (n)."""
 
 
+REDUCTIONS = {"reduce_row": "n", "reduce_column": "m", "reduce_scalar": ""}
+"""The nodes that reduce a tile, by the axes that they keep."""
+
+IDENTITIES = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+"""What can be reduced, and what reduces to nothing."""
+
+
 @dataclass(eq=False)
 class Node:
-    """`kind`: accumulator, constant, scalar, row, column, tile (arrays), compute, store. `inputs` feed the node.
+    """`kind`: accumulator, constant, scalar, row, column, tile (arrays), compute, store, and reductions of the tile to
+    a row, a column or a scalar (reduce_row and others). `inputs` feed the node.
 
-    element: what it gives. functor: of compute. argument: of an array; batched, whether it has one for each batch.
-    result: the number of the array that store writes. op: where it comes from.
+    element: what it gives. functor: of compute, and of a reduction, whose identity is `value`. argument: of an array;
+    batched, whether it has one for each batch. result: the number of the array that is written. op: where it comes
+    from.
     """
 
     kind: str
@@ -51,20 +61,25 @@ class Node:
 
 @dataclass
 class Epilogue:
-    """The nodes in an order in which each follows its inputs; the last one gives the first result. compute: the element
-    type of the computation. source: the array that CUTLASS loads as its C."""
+    """The nodes in an order in which each follows its inputs; the last one gives result number `first`, which CUTLASS
+    calls D. compute: the element type of the computation. source: the array that CUTLASS loads as its C."""
 
     nodes: list[Node]
     compute: Element
     results: list[Element]
+    first: int
     source: Node | None
+
+    @property
+    def reductions(self) -> list[Node]:
+        return [node for node in self.nodes if node.kind in REDUCTIONS]
 
     @property
     def shares(self) -> bool:
         """Whether a node feeds several others, or stores: then the nodes are no tree. Fetching an accumulator or a
         constant twice costs nothing."""
         inputs = [node for each in self.nodes for node in each.inputs if node.kind not in ("accumulator", "constant")]
-        return len(set(inputs)) < len(inputs) or any(node.kind == "store" for node in self.nodes)
+        return len(set(inputs)) < len(inputs) or any(node.kind in ("store", *REDUCTIONS) for node in self.nodes)
 
 
 def epilogue_of(kernel: FusedOp, product: Product) -> Epilogue:
@@ -77,27 +92,34 @@ class _Translator:
     kernel: FusedOp
     product: Product
     known: dict[tuple[SSAValue, Axes], Node] = field(default_factory=dict[tuple[SSAValue, Axes], Node])
+    first: int | None = None
 
     def run(self) -> Epilogue:
         self.compute = self._compute_element()
         shape = shape_of(self.product.op.results[0])
         outputs = list(self.kernel.yielded.outputs)
         roots: list[Node] = []
+        self.first = next((i for i, value in enumerate(outputs) if shape_of(value) == shape), None)
+        if self.first is None:
+            found = f"results of shape {list(shape_of(outputs[0]))} alone"
+            raise _no_node(_maker(outputs[0]), found, f"a result of {list(shape)}, and reductions beside it")
         for i, value in enumerate(outputs):
             if shape_of(value) != shape:
-                raise _no_node(_maker(value), f"a result of shape {list(shape_of(value))}", f"results of {list(shape)}")
+                roots.append(self._reduced(value, i))
+                continue
             node, element = self._visit(value, tuple(range(len(shape)))), element_of(value.type)
             if element.name not in ELEMENTS:
                 raise _no_node(_maker(value), f"a result of {element.name}", f"results of {', '.join(ELEMENTS)}")
             check_rows(_maker(value), "a result", self.product.n, element)
             roots.append(self._rounded(node, element, i))
-        first, *others = roots
+        first = roots.pop(self.first)
+        others = roots
         if first in _reachable(others):
             first = Node("compute", first.element, first.op, (first,), IDENTITY)
         nodes = _reachable([*others, first])
         elements = [element_of(v.type) for v in outputs]
         source = next((n for n in nodes if n.kind == "tile"), None)
-        return Epilogue(nodes, self.compute, elements, source)
+        return Epilogue(nodes, self.compute, elements, self.first, source)
 
     def _compute_element(self) -> Element:
         """f32; i32 where all the ops are on integers."""
@@ -107,11 +129,31 @@ class _Translator:
 
     def _rounded(self, node: Node, element: Element, result: int) -> Node:
         """A root: what the first result is, or the node that stores another one."""
-        if result:
+        if result != self.first:
             return Node("store", element, node.op, (node,), result=result)
         if node.kind == "compute" and node.element is element:
             return node
         return Node("compute", element, node.op, (node,), IDENTITY)
+
+    def _reduced(self, value: SSAValue, result: int) -> Node:
+        """A reduction of the whole of M, of N or of both, which is a result as it is."""
+        op, shape = _maker(value), shape_of(self.product.op.results[0])
+        if not is_reduction(op) or monoid_of(op) not in IDENTITIES or shape_of(op.operands[0]) != shape:
+            accepted = f"results of {list(shape)}, and {', '.join(IDENTITIES)} of them over rows, columns or both"
+            hint = ", before split-reductions" if isinstance(op, nd.SumOp | nd.MaxOp | nd.MinOp) else ""
+            raise _no_node(op, f"a result of shape {list(shape_of(value))}", accepted + hint)
+        axes = reduced_axes(op)
+        kept = "".join(side for axis, side in enumerate(self.product.axes) if axis not in axes)
+        kind = next((kind for kind, sides in REDUCTIONS.items() if sides == kept), None)
+        monoid, element = monoid_of(op), element_of(value.type)
+        if kind is None or "l" in self.product.axes:
+            raise _no_node(op, "a reduction of a batch, or of a part of the rows or columns", "whole rows or columns")
+        if element is not self.compute or (kind == "reduce_scalar" and monoid != "sum"):
+            accepted = f"{', '.join(IDENTITIES)} of {self.compute.name}, of both rows and columns sum"
+            raise _no_node(op, f"{monoid} of {element.name}", accepted)
+        node = self._visit(op.operands[0], tuple(range(len(shape))))
+        functor = functor_of({"sum": "add", "max": "maximum", "min": "minimum"}[monoid], 2)
+        return Node(kind, element, op, (node,), functor, result=result, value=IDENTITIES[monoid])
 
     def _visit(self, value: SSAValue, axes: Axes) -> Node:
         if (value, axes) not in self.known:

@@ -6,12 +6,14 @@ element on the host, and a main that compares them.
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cutlass.epilogue import Epilogue, Node, epilogue_of
+from irc.codegen.cutlass.epilogue import REDUCTIONS, Epilogue, Node, epilogue_of
 from irc.codegen.cutlass.functors import ELEMENTWISE
 from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, product_of
-from irc.codegen.cutlass.program import ARRAYS, COMPARISON, HEADERS, MAIN
+from irc.codegen.cutlass.program import ARRAYS, COMPARED, COMPARISON, HEADERS, MAIN, NO_DRIVER
 from irc.codegen.names import Names
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.dialects.nd.base import shape_of
@@ -58,9 +60,20 @@ class _File:
         self.values = {node: names.fresh("v") for node in epilogue.nodes}
         self.compute = ELEMENTS[epilogue.compute.name]
 
+    @property
+    def _first(self) -> Element:
+        """The element type of D."""
+        return self.epilogue.results[self.epilogue.first]
+
+    @property
+    def _added(self) -> list[str]:
+        """The results that blocks add to in any order."""
+        return [self.results[node.result] for node in self.epilogue.reductions if node.kind == "reduce_scalar"]
+
     def text(self) -> str:
         parts = [
             self._title(),
+            NO_DRIVER if self._added else "",
             HEADERS,
             "namespace {\n",
             self._functors(),
@@ -104,7 +117,7 @@ class _File:
             *_matrix_types("A", p.lhs),
             *_matrix_types("B", p.rhs),
             f"using C = {'void' if source is None else ELEMENTS[source.element.name]};",
-            f"using D = {ELEMENTS[self.epilogue.results[0].name]};",
+            f"using D = {ELEMENTS[self._first.name]};",
             "using Rows = cutlass::layout::RowMajor;",
             f"using Tile = {shapes[0]};",
             f"using Cluster = {shapes[1]};",
@@ -114,8 +127,8 @@ class _File:
             "using CollectiveEpilogue = typename cutlass::epilogue::collective::CollectiveBuilder<",
             "    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,",
             f"    cutlass::epilogue::collective::EpilogueTileAuto, {ELEMENTS[p.accumulator.name]}, {self.compute},",
-            f"    C, Rows, {_per_access(source.element if source is not None else self.epilogue.results[0])}, "
-            f"D, Rows, {_per_access(self.epilogue.results[0])},",
+            f"    C, Rows, {_per_access(source.element if source is not None else self._first)}, "
+            f"D, Rows, {_per_access(self._first)},",
             f"    cutlass::epilogue::{epilogue}, Epilogue>::CollectiveOp;",
             "using CollectiveMainloop = typename cutlass::gemm::collective::CollectiveBuilder<",
             "    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp,",
@@ -169,6 +182,13 @@ class _File:
                 return "fusion::Sm90SrcFetch<C>"
             case "tile":
                 return f"fusion::Sm90AuxLoad<0, void, {element}, Rows, void, void>"
+            case "reduce_scalar":
+                return f"fusion::Sm90ScalarReduction<cutlass::plus, cutlass::atomic_add, {element}, {element}, nearest>"
+            case "reduce_row" | "reduce_column":
+                assert node.functor is not None
+                functors = ", ".join([node.functor.name] * 3)
+                kind = "Row" if node.kind == "reduce_row" else "Col"
+                return f"fusion::Sm90{kind}Reduction<{functors}, 0, Tile, {element}, {element}, nearest>"
             case "store":
                 return f"fusion::Sm90AuxStore<0, void, {element}, nearest, Rows, void, void>"
             case _:
@@ -190,8 +210,9 @@ class _File:
             for extent in shape_of(argument):
                 size *= extent
             lines.append(f"  Array<{ELEMENTS[element_of(argument.type).name]}> {name}{{{size}}};")
-        for name, element in zip(self.results, self.epilogue.results, strict=True):
-            lines.append(f"  Array<{ELEMENTS[element.name]}> {name}{{L * M * N}};")
+        sizes = {node.result: _kept(node) for node in self.epilogue.reductions}
+        for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True)):
+            lines.append(f"  Array<{ELEMENTS[element.name]}> {name}{{{sizes.get(at, 'L * M * N')}}};")
         draws = [f"    {name}.draw({seed});" for seed, name in enumerate(self.arrays.values(), 1)]
         return "\n".join([*lines, "", "  Data() {", *draws, "  }", "};\n"])
 
@@ -217,11 +238,12 @@ class _File:
             "  typename Gemm::Arguments arguments{",
             "      cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k, l},",
             f"      {{data.{lhs}.device, stride_a, data.{rhs}.device, stride_b}},",
-            f"      {{{last}, {c}, stride_c, data.{self.results[0]}.device, stride_d}}}};",
+            f"      {{{last}, {c}, stride_c, data.{self.results[self.epilogue.first]}.device, stride_d}}}};",
             "  Gemm gemm;",
             "  check(gemm.can_implement(arguments));",
             "  Array<uint8_t> workspace(std::max<size_t>(Gemm::get_workspace_size(arguments), 1));",
             "  check(gemm.initialize(arguments, workspace.device));",
+            *(f"  check(cudaMemset(data.{name}.device, 0, sizeof({self.compute})));" for name in self._added),
             "  check(gemm.run());",
             "  check(cudaDeviceSynchronize());",
             "}\n",
@@ -245,6 +267,9 @@ class _File:
                 value = f"{{{array}}}"
             case "tile" if node is not self.epilogue.source:
                 value = f"{{{array}, {element}(0), stride_d}}"
+            case "reduce_row" | "reduce_column" | "reduce_scalar":
+                identity = _number(node.value, node.element)
+                value = f"{{data.{self.results[node.result]}.device, {identity}}}"
             case "store":
                 value = f"{{data.{self.results[node.result]}.device, stride_d}}"
             case _:
@@ -269,11 +294,14 @@ class _File:
             "  }",
         ]
         for node in self.epilogue.nodes:
+            if node.kind in REDUCTIONS:
+                lines.append(f"  results[{node.result}] = double({self._scalar(node)});")
+                continue
             if node.kind == "store":
                 lines.append(f"  results[{node.result}] = double(float({_cast(self._scalar(node), node.element)}));")
                 continue
             lines.append(f"  {self.compute} const {self.values[node]} = {self._scalar(node)};")
-        lines.append(f"  results[0] = double({self.values[self.epilogue.nodes[-1]]});")
+        lines.append(f"  results[{self.epilogue.first}] = double({self.values[self.epilogue.nodes[-1]]});")
         return "\n".join([*lines, "}\n"])
 
     def _scalar(self, node: Node) -> str:
@@ -289,7 +317,7 @@ class _File:
                 return f"{self.compute}(sum)"
             case "constant":
                 return _number(node.value, self.epilogue.compute)
-            case "store":
+            case "store" | "reduce_row" | "reduce_column" | "reduce_scalar":
                 return inputs
             case _:
                 assert node.functor is not None
@@ -300,11 +328,47 @@ class _File:
 
     def _main(self) -> str:
         fetches = "\n".join(f"  data.{name}.fetch();" for name in self.results)
-        comparisons = [
+        reductions = {node.result: node for node in self.epilogue.reductions}
+        whole = [
             COMPARISON.format(name=name, at=at, tolerance=TOLERANCES[element.name])
             for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True))
+            if at not in reductions
         ]
-        return MAIN.format(fetches=fetches, results=len(self.results), comparisons="\n".join(comparisons))
+        reduced = [
+            COMPARED.format(
+                name=self.results[at],
+                at=at,
+                kept=_kept(node),
+                results=len(self.results),
+                identity=_number(node.value, self.epilogue.compute),
+                rows="M" if "m" not in REDUCTIONS[node.kind] else "1",
+                columns="N" if "n" not in REDUCTIONS[node.kind] else "1",
+                row="i" if "m" not in REDUCTIONS[node.kind] else "place",
+                column="j" if "n" not in REDUCTIONS[node.kind] else "place",
+                combined=_COMBINED[node.value],
+            )
+            for at, node in reductions.items()
+        ]
+        return MAIN.format(
+            fetches=fetches,
+            results=len(self.results),
+            compared=len(whole),
+            comparisons="\n".join(whole),
+            reductions="".join(reduced),
+        )
+
+
+_COMBINED = {
+    0.0: "found + values[at]",
+    -math.inf: "std::max(found, values[at])",
+    math.inf: "std::min(found, values[at])",
+}
+"""What a reduction does with the next value, by its identity."""
+
+
+def _kept(node: Node) -> str:
+    """The elements of a reduction's result."""
+    return {"n": "N", "m": "M", "": "1"}[REDUCTIONS[node.kind]]
 
 
 def _matrix_types(name: str, matrix: Matrix) -> list[str]:

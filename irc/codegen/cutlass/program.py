@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+NO_DRIVER = """\
+// What is added to is set to 0 here: CUTLASS does so by the driver's library, which is not linked otherwise.
+#define CUTLASS_SKIP_REDUCTION_INIT
+"""
+
 HEADERS = """\
 #include <algorithm>
 #include <cmath>
@@ -87,10 +92,29 @@ int main() {{
     reference(data, l, m, n, expected);
 {comparisons}
   }}
-  std::printf("%d of %d sampled elements are wrong\\n", wrong, samples * {results});
+  int compared = samples * {compared};
+{reductions}  std::printf("%d of %d sampled elements are wrong\\n", wrong, compared);
   return wrong != 0;
 }}
 """
 
 COMPARISON = """\
     wrong += differ("{name}", l, m, n, expected[{at}], data.{name}.at((l * M + m) * N + n), {tolerance});"""
+
+COMPARED = """\
+  for (int sample = 0; sample < std::min<int64_t>(16, {kept}); ++sample, ++compared) {{
+    constexpr int at = {at};
+    int64_t const place = generator() % {kept};
+    double found = {identity}, size = 1, values[{results}];
+    for (int64_t i = 0; i < {rows}; ++i) {{
+      for (int64_t j = 0; j < {columns}; ++j) {{
+        reference(data, 0, {row}, {column}, values);
+        found = {combined};
+        size += std::abs(values[at]);
+      }}
+    }}
+    double const tolerance = 1e-5 * size / std::max(1.0, std::abs(found));
+    wrong += differ("{name}", 0, 0, place, found, data.{name}.at(place), tolerance);
+  }}
+"""
+"""A result that reduces rows, columns or both, at some places, beside the values that it is of."""

@@ -26,8 +26,8 @@ func.func @prologue(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64
 
 // -----
 
-// CHECK: error: an epilogue visitor tree has no node for a result of shape [64] (nd.sum)
-// CHECK: hint: accepted: results of [64, 64]
+// CHECK: error: an epilogue visitor tree has no node for results of shape [64] alone (nd.sum)
+// CHECK: hint: accepted: a result of [64, 64], and reductions beside it
 func.func @reduction(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64xf32> {
   %0 = kernel.fused @reduction_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>) -> tensor<64xf32> {
     %1 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
@@ -35,6 +35,33 @@ func.func @reduction(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<6
     kernel.yield %2 : tensor<64xf32>
   }
   func.return %0 : tensor<64xf32>
+}
+
+// -----
+
+// CHECK: error: an epilogue visitor tree has no node for a result of shape [4, 64] (nd.sum)
+// CHECK: hint: accepted: results of [64, 64], and sum, max, min of them over rows, columns or both, before split-reductions
+func.func @parts(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<4x64xf32>) {
+  %0, %1 = kernel.fused @parts_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<4x64xf32>) {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+    %3 = nd.reshape %2 : tensor<64x64xf32> -> tensor<4x16x64xf32>
+    %4 = nd.sum %3 {axes = [1]} : tensor<4x16x64xf32> -> tensor<4x64xf32>
+    kernel.yield %2, %4 : tensor<64x64xf32>, tensor<4x64xf32>
+  }
+  func.return %0, %1 : tensor<64x64xf32>, tensor<4x64xf32>
+}
+
+// -----
+
+// CHECK: error: an epilogue visitor tree has no node for max of f32 (nd.max)
+// CHECK: hint: accepted: sum, max, min of f32, of both rows and columns sum
+func.func @largest(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<f32>) {
+  %0, %1 = kernel.fused @largest_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<f32>) {
+    %2 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+    %3 = nd.max %2 {axes = [0, 1]} : tensor<64x64xf32> -> tensor<f32>
+    kernel.yield %2, %3 : tensor<64x64xf32>, tensor<f32>
+  }
+  func.return %0, %1 : tensor<64x64xf32>, tensor<f32>
 }
 
 // -----
