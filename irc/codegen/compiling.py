@@ -119,9 +119,14 @@ class CompiledKernel:
 
 def compile_kernel(kernel: KernelOp, arch: str, options: Sequence[str] = ()) -> CompiledKernel:
     """Print and compile a kernel for an architecture such as `sm_90a`; IrcError where either does not work."""
-    name = kernel.sym_name.data
-    source = print_kernels([kernel])
-    compilation = compile_cached(source, arch, options, name=name, location=kernel.location)
+    return compile_printed(kernel.sym_name.data, print_kernels([kernel]), kernel.location, arch, options)
+
+
+def compile_printed(
+    name: str, source: str, location: Attribute, arch: str, options: Sequence[str] = ()
+) -> CompiledKernel:
+    """Compile the source of a kernel, as `compile_kernel`."""
+    compilation = compile_cached(source, arch, options, name=name, location=location)
     if name not in compilation.resources:
-        raise IrcError(f"the compiler did not report the resources of {name}", kernel.location)
+        raise IrcError(f"the compiler did not report the resources of {name}", location)
     return CompiledKernel(name, source, compilation)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -14,10 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel, compile_kernel
 from irc.dialects.cuda import KernelOp
+from irc.driver.apart import Apart, lower_apart
+from irc.driver.kernel_processes import KernelProcesses, kernel_processes
 from irc.driver.lowering import levels
+from irc.driver.manager import is_lowered
 from irc.driver.manifest import KernelFacts, kernel_entry, kernel_facts, kernel_location
 from irc.driver.program import signature
-from irc.driver.reports import timed
+from irc.driver.reports import is_reporting, timed
 from irc.driver.reproducers import reproducing
 from irc.ir.blocks import ops_in
 from irc.ir.discardable import STRICT
@@ -32,6 +35,7 @@ from irc.runtime.sized import SizedExecutable
 from irc.runtime.sizes import SizedPlan, at_sizes, manifest_at, peak_of
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
+from irc.support.processors import processor_count
 
 SEPARATE_ROUNDING = ("--fmad=false",)
 """The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
@@ -48,30 +52,50 @@ def _build(module: ModuleOp, options: Mapping[str, Any]) -> Artifact:
     arguments, results = signature(entry_of(module))
     texts: dict[str, str] = {}
     facts: dict[str, KernelFacts] = {}
-    with Compilations() as compilations:
+    apart: Apart | None = None
+    with Compilations() as compilations, _processes(module) as processes:
         begin = partial(_begin, compilations, module)
-        for level, lowered in levels(module, ("nd", "kernel", "tile", "all"), lowered=begin, **options):
+        for level, lowered in levels(module, ("nd", "kernel", "programs", "tile", "all"), lowered=begin, **options):
+            if level == "programs":
+                apart = None if processes is None else lower_apart(lowered, processes, _flags(module), options)
+                if apart is not None:
+                    break
+                continue
             texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
             if level == "kernel":
                 facts = kernel_facts(lowered)
-        texts["cuda"] = texts.pop("all")
-        plan = read_plan(module)
-        kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-        with reproducing(module, "asm"):
-            compiled = timed("machine code", compilations.results)
-    entries = [
-        kernel_entry(op, facts.get(op.sym_name.data), _resources(binary))
-        for op, binary in zip(kernels, compiled, strict=True)
-    ]
+        if apart is None:
+            apart = _together(module, compilations, {"tile": texts.pop("tile"), "cuda": texts.pop("all")})
+    pairs = list(zip(apart.kernels, apart.compiled, strict=True))
+    entries = [kernel_entry(op, facts.get(op.sym_name.data), _resources(binary)) for op, binary in pairs]
     return Artifact(
         arch=arch,
         arguments=arguments,
         results=results,
-        plan=plan.to_json(),
-        manifest=_manifest(arch, plan, entries, (*arguments, *results)),
-        kernels=tuple(_binary(op, facts, binary) for op, binary in zip(kernels, compiled, strict=True)),
-        levels=texts,
+        plan=apart.plan.to_json(),
+        manifest=_manifest(arch, apart.plan, entries, (*arguments, *results)),
+        kernels=tuple(_binary(op, facts, binary) for op, binary in pairs),
+        levels={**texts, **apart.texts},
     )
+
+
+@contextmanager
+def _processes(module: ModuleOp) -> Generator[KernelProcesses | None]:
+    """Those that lower the kernels of a module, if anybody but this process does: reports see each pass run here, and
+    diagnostics of IR that was given are those of its places."""
+    if is_reporting() or is_lowered(module):
+        yield None
+        return
+    with kernel_processes(len(ops_in(module))) as processes:
+        yield processes
+
+
+def _together(module: ModuleOp, compilations: Compilations, texts: Mapping[str, str]) -> Apart:
+    """What the pipelines left of a module in this process."""
+    plan = read_plan(module)
+    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    with reproducing(module, "asm"):
+        return Apart(plan, kernels, timed("machine code", compilations.results), texts)
 
 
 def simulate(module: ModuleOp, **options: Any) -> Executable:
@@ -120,7 +144,7 @@ class Compilations:
     has not begun when the block ends by an exception is not compiled."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(processor_count())
         self._made: list[Future[CompiledKernel]] = []
 
     def __enter__(self) -> Self:
@@ -144,7 +168,12 @@ class Compilations:
 def _begin(compilations: Compilations, module: ModuleOp) -> None:
     """Compiles the kernels of a module for its architecture, with its rounding."""
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    compilations.begin(kernels, target_of(module).name, SEPARATE_ROUNDING if STRICT in module.attributes else ())
+    compilations.begin(kernels, target_of(module).name, _flags(module))
+
+
+def _flags(module: ModuleOp) -> tuple[str, ...]:
+    """The options of the compiler of CUDA C++ that the module asks for."""
+    return SEPARATE_ROUNDING if STRICT in module.attributes else ()
 
 
 def compiled_kernels(module: ModuleOp) -> list[CompiledKernel]:

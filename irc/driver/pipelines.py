@@ -129,12 +129,11 @@ KERNEL: tuple[str, ...] = (
 )
 """To fused regions with their configs."""
 
+PROGRAMS: tuple[str, ...] = (*KERNEL, "tile-arrays", "tile-kernels", "share-programs", "mark-in-place")
+"""To tile programs, from which on each kernel is lowered by itself."""
+
 TILE: tuple[str, ...] = (
-    *KERNEL,
-    "tile-arrays",
-    "tile-kernels",
-    "share-programs",
-    "mark-in-place",
+    *PROGRAMS,
     "order-tiles",
     "merge-loads",
     "merge-dots",
@@ -185,6 +184,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     "partition": PARTITION,
     "nd": ND,
     "kernel": KERNEL,
+    "programs": PROGRAMS,
     "tile": TILE,
     "cuda": CUDA,
     "all": ALL,
@@ -195,6 +195,7 @@ PIPELINE_HELP: dict[str, str] = {
     "partition": "each rank's program, of one on arrays that are divided among the ranks of a mesh",
     "nd": "nd ops that kernels are made of, every rounding explicit",
     "kernel": "fused kernels with their configs",
+    "programs": "tile programs, which fused kernels became",
     "tile": "tile programs with layouts, channels and partitions of warps",
     "cuda": "the code of a thread",
     "all": "kernels and the host plan",

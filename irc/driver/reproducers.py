@@ -156,8 +156,8 @@ def _folder() -> Path | None:
 
 def _readable(context: Context, module: ModuleOp) -> str:
     """The text of the module, in the first form that can be read back."""
-    for form in ({"locations": True}, {"locations": True, "generic": True}):
-        text = print_ir(module, **form)
+    for generic in (False, True):
+        text = print_ir(module, generic=generic, locations=True)
         with suppress(IrcError):
             parse_ir(context, text, "<reproducer>")
             return text

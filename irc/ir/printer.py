@@ -11,6 +11,8 @@ declared before the module, so that layouts are read once and parsed once:
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 
@@ -19,15 +21,30 @@ from xdsl.ir import Attribute, BlockArgument, Operation, TypeAttribute
 from xdsl.printer import Printer
 
 
+@dataclass(frozen=True)
+class Piece:
+    """The text of an op of a module, as another printer printed it, maybe in another process. aliases: the attributes
+    that are aliases there and their names, those first that others contain."""
+
+    text: str
+    aliases: tuple[tuple[Attribute, str], ...]
+
+
+_NAME = re.compile(r"[#!][A-Za-z_]\w*")
+"""The name of an alias, or the beginning of the name of an attribute or a type."""
+
+
 @dataclass(eq=False, repr=False)
 class AliasPrinter(Printer):
-    """Prints ops with aliases; `declarations` has the text that must stand before what it printed.
+    """Prints ops with aliases; `declarations` has the text that must stand before what it printed. Of ops that are
+    isolated from above, `pieces` has texts that are there already.
 
     Attributes that ops share are printed once: they are told apart by identity, which is quicker than to compare them.
     """
 
     aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     declarations: list[str] = field(default_factory=list[str])
+    pieces: Mapping[Operation, Piece] = field(default_factory=dict[Operation, Piece])
     _counts: dict[str, int] = field(default_factory=dict[str, int])
     _texts: dict[tuple[int, bool], tuple[Attribute, str]] = field(
         default_factory=dict[tuple[int, bool], "tuple[Attribute, str]"]
@@ -40,6 +57,14 @@ class AliasPrinter(Printer):
             super().print_string(text, indent=indent)
         else:
             self.stream.write(text)
+
+    def print_op(self, op: Operation) -> None:
+        if (piece := self.pieces.get(op)) is None:
+            super().print_op(op)
+            return
+        names = {name: self._alias(attribute) for attribute, name in piece.aliases}
+        text = _NAME.sub(lambda found: names.get(found[0], found[0]), piece.text)
+        self.print_string(text, indent=0)
 
     def print_attribute(self, attribute: Attribute) -> None:
         key = id(attribute), self.printing_location
@@ -63,14 +88,16 @@ class AliasPrinter(Printer):
         self.print_attribute(arg.type)
 
     def _print_attribute(self, attribute: Attribute) -> None:
-        prefix: str | None = getattr(type(attribute), "alias_prefix", None)
-        if prefix is None:
+        if _prefix(attribute) is None:
             super().print_attribute(attribute)
-            return
-        name = self.aliases.get(attribute)
-        if name is None:
-            name = self._declare(attribute, prefix)
-        self.print_string(name)
+        else:
+            self.print_string(self._alias(attribute))
+
+    def _alias(self, attribute: Attribute) -> str:
+        """The name of an attribute that has an alias, which is declared now where it was not before."""
+        name, prefix = self.aliases.get(attribute), _prefix(attribute)
+        assert prefix is not None
+        return self._declare(attribute, prefix) if name is None else name
 
     def _declare(self, attribute: Attribute, prefix: str) -> str:
         """Names the attribute; what it contains is declared before it, as its text is made first."""
@@ -86,12 +113,30 @@ class AliasPrinter(Printer):
         return name
 
 
-def print_ir(op: Operation, *, generic: bool = False, locations: bool = False) -> str:
+def _prefix(attribute: Attribute) -> str | None:
+    return getattr(type(attribute), "alias_prefix", None)
+
+
+def print_piece(op: Operation) -> Piece:
+    """The text of an op of a module that is isolated from above, for `print_ir` of the module."""
+    body = StringIO()
+    printer = AliasPrinter(stream=body)
+    with printer.indented():
+        printer.print_op(op)
+    return Piece(body.getvalue(), tuple(printer.aliases.items()))
+
+
+def print_ir(
+    op: Operation, *, generic: bool = False, locations: bool = False, pieces: Mapping[Operation, Piece] | None = None
+) -> str:
     """The text of an op and what it contains, aliases first, ending in a newline.
 
-    `generic` prints the generic form of every op; `locations` adds `loc(...)`.
+    `generic` prints the generic form of every op; `locations` adds `loc(...)`. pieces: the texts of some of the ops of
+    a module, which are not printed again.
     """
     body = StringIO()
-    printer = AliasPrinter(stream=body, print_generic_format=generic, print_debuginfo=locations)
+    printer = AliasPrinter(
+        stream=body, print_generic_format=generic, print_debuginfo=locations, pieces={} if pieces is None else pieces
+    )
     printer.print_op(op)
     return "".join(printer.declarations) + body.getvalue() + "\n"

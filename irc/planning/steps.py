@@ -206,7 +206,7 @@ class Steps:
         step = self.steps[writer]
         step.needs = sorted({*step.needs, *self._readers(argument, writer)})
         if argument in step.reads and step.kernel is not None:
-            _allow_overwriting(self.kernels[step.kernel])
+            allow_overwriting(self.kernels[step.kernel])
 
     def _fill_updated(self) -> None:
         """Copies what the results of launches hold where nothing is stored, unless they are written over it."""
@@ -298,7 +298,7 @@ def _take_sets(kernel: KernelOp, sets: int) -> None:
     kernel.sets = number(max(sets, kernel.max_sets))
 
 
-def _allow_overwriting(kernel: KernelOp) -> None:
+def allow_overwriting(kernel: KernelOp) -> None:
     """The kernel may be launched with memory that it reads and writes."""
     kernel.aliased = UnitAttr()
     for op in kernel.walk():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import cast
 
@@ -51,19 +51,21 @@ from irc.runtime.plan import (
 from irc.support.diagnostics import IrcError
 
 
-def read_plan(module: ModuleOp) -> Plan:
-    """The module's one `host.plan` as data. IrcError where there is none or there are several."""
+def read_plan(module: ModuleOp, reads: Callable[[KernelOp], set[int]] = early_reads) -> Plan:
+    """The module's one `host.plan` as data. IrcError where there is none or there are several. reads: the arguments
+    that a kernel reads before it waits."""
     plans = [op for op in module.ops if isinstance(op, PlanOp)]
     if len(plans) != 1:
         raise IrcError(f"expected one host.plan in the module, found {len(plans)}", module.location)
     kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
-    return _Reader(plans[0], kernels).plan()
+    return _Reader(plans[0], kernels, reads).plan()
 
 
 class _Reader:
-    def __init__(self, op: PlanOp, kernels: Mapping[str, KernelOp]):
+    def __init__(self, op: PlanOp, kernels: Mapping[str, KernelOp], reads: Callable[[KernelOp], set[int]]):
         self._op = op
         self._kernels = kernels
+        self._reads = reads
         self._spaces: dict[SSAValue, Buffer] = {}
         self._constants: list[bytes] = []
         self._arena = 0
@@ -84,7 +86,7 @@ class _Reader:
             elif isinstance(op, StepOp):
                 steps.append(self._step(op))
         events = [step.event for step in steps if isinstance(step, Record)]
-        waiting = {name: early_reads(kernel) for name, kernel in self._kernels.items() if _waits(kernel)}
+        waiting = {name: self._reads(kernel) for name, kernel in self._kernels.items() if _waits(kernel)}
         steps = _overlapped(steps, waiting)
         return Plan(
             self._op.sym_name.data,

@@ -19,6 +19,7 @@ import numpy as np
 
 from irc.runtime.linking import Loaded
 from irc.support.pool_state import FUNCTIONS, LINE, WORK, WORKERS
+from irc.support.processors import processor_count
 
 RANGES = 16
 """Ranges of tiles for each thread: one that is late takes fewer, and all end within the time of one."""
@@ -37,9 +38,7 @@ def thread_count() -> int:
     """How many threads run a kernel: `IRC_THREADS`, else the cores that this process may use."""
     if (given := os.environ.get("IRC_THREADS", "")).isdigit():
         return max(1, int(given))
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    return processor_count()
 
 
 @dataclass

@@ -48,10 +48,11 @@ class OverlapLaunchesPass(Pass):
         kept = {} if waiting else kept_operands(op)
         for kernel in kernels:
             if kernel not in waiting:
-                _wait_first(kernel, kept.get(kernel.sym_name.data, set()))
+                wait_first(kernel, kept.get(kernel.sym_name.data, set()))
 
 
-def _wait_first(kernel: KernelOp, kept: Set[int]) -> None:
+def wait_first(kernel: KernelOp, kept: Set[int]) -> None:
+    """The kernel waits before its first access to global memory. kept: its launch operands that no launch writes."""
     block = kernel.body.block
     first = _first_access(block)
     wait = DependencyWaitOp()

@@ -1,0 +1,152 @@
+"""Kernels of a module that are lowered in processes of their own, and compiled. What comes of it is what comes of the
+pipelines: the same plan, texts and sources, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from irc.analysis.early_reads import kept_operands
+from irc.codegen import CompiledKernel
+from irc.codegen.compiling import compile_printed
+from irc.dialects.cuda import KernelOp
+from irc.dialects.tile import ProgramOp
+from irc.driver.kernel_processes import KernelProcesses, Lost
+from irc.driver.kernel_worker import Finished, Job, Lowered
+from irc.driver.lowering import passes_of
+from irc.driver.manager import note_pass
+from irc.driver.pipelines import ALL, TILE
+from irc.driver.program import new_context
+from irc.ir.plain_ops import packed, unpacked
+from irc.ir.printer import Piece, print_ir
+from irc.ir.targets import target_of
+from irc.ir.verification import verify
+from irc.runtime.plan import Plan
+from irc.runtime.plan_reader import read_plan
+from irc.support.diagnostics import IrcError
+from irc.support.processors import processor_count
+from irc.support.progress import note_step
+
+FEW = 4
+"""Programs that this process lowers as quickly by itself."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What the pipelines leave of a module: `kernels` are heads (`Lowered`), with what is compiled of each; `texts` are
+    those of the levels `tile` and `cuda`."""
+
+    plan: Plan
+    kernels: Sequence[KernelOp]
+    compiled: Sequence[CompiledKernel]
+    texts: Mapping[str, str]
+
+
+def lower_apart(
+    module: ModuleOp, processes: KernelProcesses, flags: Sequence[str], options: Mapping[str, Any]
+) -> Apart | None:
+    """Lowers the programs of a module, which stays as it is. flags: of the compiler of CUDA C++. None where something
+    goes wrong: the pipelines say what, at its place."""
+    if not all(isinstance(op, ProgramOp | FuncOp) for op in module.ops):
+        return None
+    programs = [op for op in module.ops if isinstance(op, ProgramOp)]
+    if len(programs) <= FEW:
+        return None
+    note_step("kernels")
+    try:
+        return _lower(module, programs, processes, flags, options)
+    except (Lost, IrcError):
+        return None
+
+
+def _lower(
+    module: ModuleOp,
+    programs: Sequence[ProgramOp],
+    processes: KernelProcesses,
+    flags: Sequence[str],
+    options: Mapping[str, Any],
+) -> Apart:
+    arch, kept = target_of(module).name, kept_operands(module)
+    jobs = [
+        Job(packed(each), dict(module.attributes), dict(options), frozenset(kept.get(each.sym_name.data, ())))
+        for each in programs
+    ]
+    lowered = processes.lower(jobs)
+    planned, kernels = _planned(module, programs, lowered, options)
+    reads = {kernel.symbol: set(each.reads) for kernel, each in zip(kernels, lowered, strict=True)}
+    with ThreadPoolExecutor(processor_count()) as pool:
+
+        def compile(name: str, source: str, location: Attribute) -> Future[CompiledKernel]:
+            return pool.submit(compile_printed, name, source, location, arch, flags)
+
+        try:
+            pieces, compiling = _finished(processes, kernels, lowered, compile)
+            texts = {
+                "tile": _text_at(module, TILE[-1], {op: each.tile for op, each in zip(programs, lowered, strict=True)}),
+                "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True))),
+            }
+            plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
+            return Apart(plan, kernels, [each.result() for each in compiling], texts)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _planned(
+    module: ModuleOp, programs: Sequence[ProgramOp], lowered: Sequence[Lowered], options: Mapping[str, Any]
+) -> tuple[ModuleOp, list[KernelOp]]:
+    """A module with the host plan, of which the kernels are heads, and these."""
+    kernels: dict[Operation, KernelOp] = {}
+    for program, each in zip(programs, lowered, strict=True):
+        head = unpacked(each.head)
+        assert isinstance(head, KernelOp)
+        kernels[program] = head
+    ops = [kernels[op] if op in kernels else op.clone() for op in module.ops]
+    planned = ModuleOp(ops, dict(module.attributes))
+    planned.location = module.location
+    (plans,) = passes_of(ALL[-1:], **options)
+    plans.apply(new_context(), planned)
+    note_pass(planned, plans.name)
+    verify(planned, after=plans.name)
+    return planned, list(kernels.values())
+
+
+def _finished(
+    processes: KernelProcesses,
+    kernels: Sequence[KernelOp],
+    lowered: Sequence[Lowered],
+    compile: Callable[[str, str, Attribute], Future[CompiledKernel]],
+) -> tuple[list[Piece], list[Future[CompiledKernel]]]:
+    """The kernels, of which each is compiled as soon as it is finished, those with the most ops first: the texts of the
+    level `cuda`, and what is compiled."""
+    order = sorted(range(len(kernels)), key=lambda number: -lowered[number].ops)
+    requests = [
+        (number, kernel.symbol, kernel.max_sets, kernel.aliased is not None)
+        for number, kernel in ((number, kernels[number]) for number in order)
+    ]
+    pieces: dict[int, Piece] = {}
+    compiling: dict[int, Future[CompiledKernel]] = {}
+
+    def finished(number: int, found: Finished) -> None:
+        pieces[number] = found.cuda
+        compiling[number] = compile(kernels[number].symbol, found.source, kernels[number].location)
+
+    processes.finish(requests, finished)
+    numbers = range(len(kernels))
+    return [pieces[number] for number in numbers], [compiling[number] for number in numbers]
+
+
+def _text_at(module: ModuleOp, name: str, pieces: Mapping[Operation, Piece]) -> str:
+    """The text of the module when it had the pass of this name."""
+    attributes = module.attributes
+    module.attributes = dict(attributes)
+    try:
+        note_pass(module, name)
+        return print_ir(module, pieces=pieces)
+    finally:
+        module.attributes = attributes

@@ -1,0 +1,182 @@
+"""Processes that lower the kernels of a large program side by side. They load irc while the program is on the levels
+above; see `irc.driver.kernel_worker`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from irc.support.diagnostics import IrcError
+from irc.support.processors import processor_count
+from irc.tuning.bench import Fault
+from irc.tuning.worker import receive, send
+
+if TYPE_CHECKING:
+    from irc.driver.kernel_worker import Finished, Job, Lowered
+
+VARIABLE = "IRC_PROCESSES"
+
+MOST = 16
+"""Processes without the variable."""
+
+WORTH = 300
+"""Ops of a program on arrays from which on processes are worth their start: the lowering of fewer takes less than a
+second."""
+
+
+START = "from irc.driver.kernel_worker import main; main()"
+
+
+LONGEST = 120.0
+"""Seconds in which a process answers; the first answer has its start in it."""
+
+
+class Lost(Exception):
+    """A process could not be started, ended, or failed."""
+
+
+def process_count() -> int:
+    """How many processes lower kernels: what `IRC_PROCESSES` says, else as many as this process has processors, at most
+    `MOST`. 1 where this process alone does."""
+    given = os.environ.get(VARIABLE)
+    if given is not None and not (given.isdecimal() and int(given)):
+        raise IrcError(f"{VARIABLE}: expected a number of processes from 1 on, found {given!r}")
+    if not hasattr(os, "fork") or not sys.executable:
+        return 1
+    return min(processor_count(), MOST) if given is None else int(given)
+
+
+class _Process:
+    """One that lowers kernels; a thread asks at a time."""
+
+    def __init__(self, connection: socket.socket):
+        self._connection = connection
+        connection.settimeout(LONGEST)
+        self._requests: IO[bytes] = connection.makefile("wb")
+        self._answers: IO[bytes] = connection.makefile("rb")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        try:
+            send(self._requests, (method, arguments))
+            found = receive(self._answers)
+        except (EOFError, OSError, ValueError) as error:
+            raise Lost("the process ended, or does not answer") from error
+        if isinstance(found, Fault):
+            raise Lost(found.reason)
+        return found
+
+    def close(self) -> None:
+        for each in (self._requests, self._answers, self._connection):
+            with suppress(OSError):
+                each.close()
+
+
+class KernelProcesses:
+    """Kernels that are lowered side by side, each in one of several processes."""
+
+    def __init__(self, count: int):
+        pairs = [socket.socketpair() for _ in range(count)]
+        self._processes = [_Process(own) for own, _ in pairs]
+        self._holders: dict[int, _Process] = {}
+        """Of each job, who has lowered it."""
+        paths = [*filter(None, sys.path), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        try:
+            self._root = subprocess.Popen(
+                [sys.executable, "-c", START, *(str(other.fileno()) for _, other in pairs)],
+                pass_fds=[other.fileno() for _, other in pairs],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+                    "OPENBLAS_NUM_THREADS": "1",  # the process is forked, and has no other threads then
+                    "OMP_NUM_THREADS": "1",
+                },
+                start_new_session=True,  # Ctrl-C is for the one who asks
+            )
+        except OSError as error:
+            raise Lost(str(error)) from error
+        finally:
+            for _, other in pairs:
+                other.close()
+
+    def lower(self, jobs: Sequence[Job]) -> list[Lowered]:
+        """The jobs, in order; those with the most to do are begun first."""
+        found: dict[int, Lowered] = {}
+        left = iter(sorted(range(len(jobs)), key=lambda number: -len(jobs[number].program)))
+        lock = threading.Lock()
+
+        def work(process: _Process) -> None:
+            while True:
+                with lock:
+                    number = next(left, None)
+                if number is None:
+                    return
+                found[number] = process.ask("lower", jobs[number])
+                self._holders[number] = process
+
+        self._at_once(work)
+        return [found[number] for number in range(len(jobs))]
+
+    def finish(
+        self, kernels: Sequence[tuple[int, str, int, bool]], finished: Callable[[int, Finished], object]
+    ) -> None:
+        """Finishes the kernels of jobs, in order: the number of the job, and what `Lowering.finish` takes. `finished`
+        is called with the number and what became of it."""
+
+        def work(process: _Process) -> None:
+            for number, *arguments in kernels:
+                if self._holders[number] is process:
+                    finished(number, process.ask("finish", *arguments))
+
+        self._at_once(work)
+
+    def _at_once(self, work: Callable[[_Process], None]) -> None:
+        """Does the work of all processes. Lost where one does not."""
+        with ThreadPoolExecutor(len(self._processes)) as pool:
+            working = [pool.submit(work, process) for process in self._processes]
+            try:
+                for each in working:
+                    each.result()
+            except BaseException:
+                self._kill()
+                raise
+
+    def _kill(self) -> None:
+        with suppress(OSError):
+            os.killpg(self._root.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Ends the processes, whatever they do."""
+        self._kill()
+        self._root.wait()
+        for process in self._processes:
+            process.close()
+
+
+@contextmanager
+def kernel_processes(ops: int) -> Generator[KernelProcesses | None]:
+    """Within the block there are processes for a program of so many ops; None where they are not worth it, and where
+    the system has none."""
+    count = process_count()
+    if count == 1 or ops < WORTH:
+        yield None
+        return
+    try:
+        processes = KernelProcesses(count)
+    except Lost:
+        yield None
+        return
+    try:
+        yield processes
+    finally:
+        processes.close()

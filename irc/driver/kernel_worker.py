@@ -1,0 +1,158 @@
+"""The processes that lower kernels: `main` runs in one that has loaded irc, and is forked for each of the sockets that
+it is given. Each answers requests until its socket is closed, see `irc.tuning.worker`.
+
+A program is lowered by itself, as far as it does not depend on the host plan; it is finished when the plan is made. In
+between the process keeps it, and the one that plans has its head.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Region
+
+from irc.analysis.early_reads import early_reads
+from irc.codegen.printer import print_kernels
+from irc.dialects.cuda import DependencyWaitOp, KernelOp, ReturnOp
+from irc.dialects.cuda.thread import AxisOp
+from irc.driver.lowering import passes_of
+from irc.driver.manager import PassManager, Step
+from irc.driver.pipelines import CUDA, PROGRAMS, TILE
+from irc.driver.program import new_context
+from irc.ir.blocks import ops_in
+from irc.ir.plain_ops import packed, unpacked
+from irc.ir.printer import Piece, print_piece
+from irc.ir.properties import number
+from irc.ir.targets import target_of
+from irc.ir.verification import verify
+from irc.passes.host.overlap_launches import wait_first
+from irc.planning.steps import allow_overwriting
+from irc.tuning.worker import answer, receive, send
+
+TO_TILE, TO_CUDA = TILE[len(PROGRAMS) :], CUDA[len(TILE) :]
+"""The passes that run on each program by itself."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A packed `tile.program`, the attributes of its module, the options of passes, and the operands of its launches
+    that no launch writes (`kept_operands`)."""
+
+    program: bytes
+    attributes: Mapping[str, Attribute]
+    options: Mapping[str, Any]
+    kept: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """What is known of a kernel before the plan is made.
+
+    head: the packed kernel, of whose body the plan depends on nothing that is left out. tile: the text of the level.
+    reads: what `early_reads` says of the kernel. ops: how many it has.
+    """
+
+    head: bytes
+    tile: Piece
+    reads: frozenset[int]
+    ops: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The text of the level `cuda`, and the source."""
+
+    cuda: Piece
+    source: str
+
+
+class Lowering:
+    """The kernels of this process, by name."""
+
+    def __init__(self) -> None:
+        self._context = new_context()
+        self._passes = {names: passes_of(names) for names in (TO_TILE, TO_CUDA)}  # loaded, before the process is forked
+        self._modules: dict[str, ModuleOp] = {}
+
+    def lower(self, job: Job) -> Lowered:
+        module = ModuleOp([unpacked(job.program)], dict(job.attributes))
+        self._run(module, TO_TILE, job)
+        (program,) = module.ops
+        tile = print_piece(program)
+        self._run(module, TO_CUDA, job)
+        (kernel,) = module.ops
+        assert isinstance(kernel, KernelOp)
+        assert not any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops), "the kernel waits already"
+        if target_of(module).has_tma:
+            wait_first(kernel, job.kept)
+        self._modules[kernel.symbol] = module
+        return Lowered(packed(_head(kernel)), tile, frozenset(early_reads(kernel)), len(ops_in(kernel)))
+
+    def _run(self, module: ModuleOp, names: tuple[str, ...], job: Job) -> None:
+        manager = PassManager(self._context, checked=False, reproduces=False)
+        manager.run(module, [Step(each) for each in passes_of(names, **job.options)])
+
+    def finish(self, name: str, sets: int, is_aliased: bool) -> Finished:
+        """Does to the kernel what the plan did to its head."""
+        module = self._modules.pop(name)
+        (kernel,) = module.ops
+        assert isinstance(kernel, KernelOp)
+        if sets > 1:
+            kernel.sets = number(sets)
+        if is_aliased:
+            allow_overwriting(kernel)
+        verify(module, after="build-host-plan")
+        return Finished(print_piece(kernel), print_kernels([kernel]))
+
+
+def _head(kernel: KernelOp) -> KernelOp:
+    """The kernel with those of its ops alone that a plan looks for: whether it waits, and uses its place along z."""
+    arguments = kernel.body.block.args
+    block = Block(arg_types=[argument.type for argument in arguments])
+    for argument, own in zip(arguments, block.args, strict=True):
+        own.name_hint = argument.name_hint
+    axes = [op.clone() for op in ops_in(kernel) if isinstance(op, AxisOp) and op.axis.value.data == 2]
+    waits = [op.clone() for op in kernel.body.block.ops if isinstance(op, DependencyWaitOp)]
+    block.add_ops([*axes, *waits, ReturnOp()])
+    head = KernelOp.create(properties=kernel.properties, attributes=kernel.attributes, regions=[Region(block)])
+    head.location = kernel.location
+    return head
+
+
+def serve(socket: int, lowering: Lowering) -> None:
+    """Answers the requests of a socket until it is closed."""
+    with os.fdopen(socket, "rb", closefd=False) as requests, os.fdopen(socket, "wb") as answers:
+        while True:
+            try:
+                method, arguments = receive(requests)
+            except EOFError:
+                return
+            send(answers, answer(lowering, method, arguments))
+
+
+def main() -> None:
+    """The arguments of the command are the numbers of the sockets."""
+    sockets = list(map(int, sys.argv[1:]))
+    lowering = Lowering()
+    gc.disable()  # the process lives as long as one compilation
+    gc.freeze()
+    children = list[int]()
+    for socket in sockets:
+        if child := os.fork():
+            children.append(child)
+            continue
+        for other in sockets:
+            if other != socket:
+                os.close(other)
+        serve(socket, lowering)
+        os._exit(0)
+    for socket in sockets:
+        os.close(socket)
+    for child in children:
+        os.waitpid(child, 0)

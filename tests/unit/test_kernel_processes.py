@@ -1,0 +1,179 @@
+"""Kernels that are lowered in processes of their own are those that are lowered in one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from drawing import slow
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from irc.driver import build as building
+from irc.driver import kernel_processes
+from irc.driver.apart import Apart, lower_apart
+from irc.driver.compiler import compile_artifact
+from irc.driver.kernel_processes import KernelProcesses, Lost, process_count
+from irc.driver.kernel_worker import Job
+from irc.passes.tile.await_dots import AwaitDotsPass
+from irc.runtime.artifact import Artifact
+from irc.support.diagnostics import IrcError, render
+from irc_tools.gpt2_step import step_module
+
+TEXT = """
+func f(x: bf16[256, 128], w: bf16[128, 192], v: f32[192, 64], t: f32[8, 16, 24]) -> (
+    bf16[256, 192], f32[256, 64], f32[256], f32[24, 8, 16], f32[128], f32[192]
+) {
+    y = relu(x @ w)
+    z = cast(x, f32)
+    return y, cast(y, f32) @ v, softmax(sum(z, axis=1)), permute(t, [2, 0, 1]), sum(z, axis=0), sum(cast(y, f32), axis=0)
+}
+"""
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Apart | None]]:
+    """Two processes lower every program; what `lower_apart` gives is noted."""
+    made: list[Apart | None] = []
+
+    def noting(*arguments: Any) -> Apart | None:
+        made.append(lower_apart(*arguments))
+        return made[-1]
+
+    monkeypatch.setenv("IRC_CACHE_DIR", "off")
+    monkeypatch.setenv(kernel_processes.VARIABLE, "2")
+    monkeypatch.setattr(kernel_processes, "WORTH", 0)
+    monkeypatch.setattr(building, "lower_apart", noting)
+    yield made
+
+
+def together(monkeypatch: pytest.MonkeyPatch, program: Any, **options: Any) -> Artifact:
+    """Compiled by this process alone."""
+    monkeypatch.setenv(kernel_processes.VARIABLE, "1")
+    return compile_artifact(program, arch="sm_90a", **options)
+
+
+@pytest.mark.parametrize("strict_rounding", [False, True])
+def test_artifacts_are_the_same(
+    apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch, strict_rounding: bool
+) -> None:
+    """Plan, manifest, sources, machine code, and the texts of all levels."""
+    made = compile_artifact(TEXT, arch="sm_90a", strict_rounding=strict_rounding)
+    assert [each is not None for each in apart] == [True]
+    assert made == together(monkeypatch, TEXT, strict_rounding=strict_rounding)
+    assert len(apart) == 1
+
+
+@slow
+def test_a_training_step_is_the_same(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has launches of several sets, kernels that write in place, and loads before a kernel waits."""
+    made = compile_artifact(step_module(batch=2, positions=128, layers=2), arch="sm_90a")
+    assert [each is not None for each in apart] == [True]
+    assert made == together(monkeypatch, step_module(batch=2, positions=128, layers=2))
+
+
+def test_without_processes_this_one_lowers(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they do not start, or end."""
+    monkeypatch.setattr(kernel_processes, "START", "raise SystemExit(1)")
+    made = compile_artifact(TEXT, arch="sm_90a")
+    assert apart == [None]
+    assert made == together(monkeypatch, TEXT)
+
+
+def test_what_a_process_finds_wrong_is_looked_for_here(
+    apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass that fails there says nothing: if it fails here too, that is the diagnostic."""
+    monkeypatch.setattr(kernel_processes, "START", BROKEN)
+    made = compile_artifact(TEXT, arch="sm_90a")
+    assert apart == [None]
+    assert made == together(monkeypatch, TEXT)
+
+
+def test_diagnostics_are_the_same(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of a pass that processes run: it is at its line."""
+    monkeypatch.setattr(AwaitDotsPass, "apply", refuse)
+    monkeypatch.setattr(kernel_processes, "START", BROKEN)
+    with pytest.raises(IrcError) as found:
+        compile_artifact(TEXT, arch="sm_90a")
+    assert apart == [None]
+    with pytest.raises(IrcError) as alone:
+        together(monkeypatch, TEXT)
+    assert render(found.value) == render(alone.value)
+    assert "softmax(sum(z, axis=1))" in render(found.value)
+
+
+def refuse(_: Any, ctx: Context, module: ModuleOp) -> None:
+    raise IrcError("refused", list(module.ops)[-1].location)
+
+
+BROKEN = """
+from irc.driver import kernel_worker
+kernel_worker.TO_TILE = tuple(name for name in kernel_worker.TO_TILE if name != "assign-layouts")
+kernel_worker.main()
+"""
+"""Lowers without layouts, of which passes make the code of threads."""
+
+
+def test_a_question_to_a_process_that_fails_is_lost() -> None:
+    processes = KernelProcesses(1)
+    try:
+        with pytest.raises(Lost, match=r"UnpicklingError|EOFError|pickle"):
+            processes.lower([Job(b"no program", {}, {}, frozenset())])
+    finally:
+        processes.close()
+
+
+def test_processes_end_with_their_user() -> None:
+    """Those that were forked too, whatever they do."""
+    processes = KernelProcesses(2)
+    group = processes._root.pid  # pyright: ignore[reportPrivateUsage]
+    processes.close()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and is_alive(group):
+        time.sleep(0.01)
+    assert not is_alive(group)
+
+
+def is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_ctrl_c_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For processes that do not answer."""
+    monkeypatch.setattr(kernel_processes, "START", "import time; time.sleep(60)")
+    processes = KernelProcesses(2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            processes.lower([Job(b"", {}, {}, frozenset())] * 2)
+    finally:
+        timer.join()
+        processes.close()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "many", ""])
+def test_a_number_of_processes_is_checked(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(kernel_processes.VARIABLE, given)
+    with pytest.raises(IrcError, match=f"IRC_PROCESSES: expected a number of processes from 1 on, found '{given}'"):
+        process_count()
+
+
+def test_small_programs_need_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_CACHE_DIR", "off")
+    monkeypatch.setattr(kernel_processes, "KernelProcesses", None)
+    compile_artifact(TEXT, arch="sm_90a")
