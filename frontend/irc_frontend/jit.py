@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from irc.support.diagnostics import IrcError
+from irc.support.garbage import seldom_collecting
 from irc_frontend.dims import Dim, NotOne, Shape, is_fixed, known_dims, one_module
 from irc_frontend.evaluation import autotuned, compile_nodes, compile_program, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
@@ -269,6 +270,10 @@ class Recorder:
 
     def program(self, shapes: Sequence[Shape]) -> _Program:
         """The program for arguments of these shapes. NotOne where that is not one program for all sizes of Dims."""
+        with seldom_collecting():
+            return self._program(shapes)
+
+    def _program(self, shapes: Sequence[Shape]) -> _Program:
         dims = known_dims(shapes)
         first = self.recorded(shapes, {dim: known.stand_in for dim, known in dims.items()})
         if not first.roots:

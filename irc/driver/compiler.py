@@ -24,6 +24,7 @@ from irc.runtime.artifact import Artifact, moves
 from irc.runtime.executable import Executable
 from irc.support import cache
 from irc.support.diagnostics import IrcError
+from irc.support.garbage import seldom_collecting
 from irc.support.llvm import host
 from irc.support.progress import progress
 
@@ -101,7 +102,8 @@ def compile(
     key = (subject.key, target, options)
     if not is_reporting() and (known := _executables.get(key)) is not None:
         return known
-    executable = _ON[target](subject, options)
+    with seldom_collecting():
+        executable = _ON[target](subject, options)
     executable.reporter = origin = Origin(subject.kept(), target, options)
     note_program(origin)
     return _executables.keep(key, executable)
@@ -150,9 +152,10 @@ def compile_artifact(
 
     `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
     options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
-    subject = subject_of(program)
-    if target != "cpu":
-        return _artifact(subject, options)
+    with seldom_collecting():
+        subject = subject_of(program)
+        if target != "cpu":
+            return _artifact(subject, options)
     found = _on_cpu(subject, replace(options, arch=CPU, tuned="").with_tuned())
     if found.artifact is None:
         names = ", ".join(dim.name for dim in found.dims)

@@ -95,9 +95,13 @@ def element_named(name: str) -> Element:
 
 def element_of(type: Attribute) -> Element:
     """The element type of an IR scalar or tensor type; `index` counts as i64. KeyError where irc has no such type."""
-    if isinstance(type, TensorType):
-        return _element_of_scalar(type.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-    return _element_of_scalar(type)
+    scalar: Attribute = type.element_type if isinstance(type, TensorType) else type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    found = _OF_CLASS.get(scalar.__class__)
+    return _element_of_scalar(scalar) if found is None else found
+
+
+_OF_CLASS = {e.type.__class__: e for e in ELEMENTS if not isinstance(e.type, IntegerType)}
+"""Of floats: the class says all of the type, and has its hash at hand."""
 
 
 @cache

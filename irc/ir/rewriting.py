@@ -167,7 +167,8 @@ class _Applier(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         self.location = op.location
-        if self.remove_dead and op.parent is not None and is_trivially_dead(op):
+        is_used = op.results and op.results[0].first_use is not None  # asked first: most are
+        if self.remove_dead and not is_used and op.parent is not None and is_trivially_dead(op):
             rewriter.erase(op)
             return
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import irc_frontend as ir
 from irc.driver.compiler import compile_artifact
+from irc.support.garbage import seldom_collecting
 from irc_frontend import nn, optim
 from irc_frontend.build import build_module
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes
@@ -62,4 +63,5 @@ def step_module(batch: int = 16, positions: int = 1024, layers: int = LAYERS) ->
 
 
 if __name__ == "__main__":
-    compile_artifact(step_module(), arch="sm_90a")
+    with seldom_collecting():  # as irc_frontend.jit records
+        compile_artifact(step_module(), arch="sm_90a")

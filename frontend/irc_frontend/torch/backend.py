@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import is_nested_int
 
 from irc.driver.compiler import preferred_target
 from irc.support.extents import Sizes
+from irc.support.garbage import seldom_collecting
 from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.decompositions import decompositions
@@ -81,7 +82,8 @@ def backend(
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
-    return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
+    with seldom_collecting():
+        return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
 
 
 def _with_own_functions(module: GraphModule) -> GraphModule:
@@ -98,7 +100,7 @@ def _compile(
     graphs: bool = False,
 ) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
-    with autotuned(autotune):
+    with autotuned(autotune), seldom_collecting():
         run = _compiled(module, inputs, kind, max_shapes)
     is_static = not any(_is_symbolic(node.meta.get("val")) for node in module.graph.find_nodes(op="placeholder"))
     if not graphs or kind != "inference" or not is_static or why_not_captured(module) is not None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.dialects.builtin import LocationAttr as Location
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -35,7 +35,7 @@ def tensor(shape: Sequence[int], element: Attribute | Element) -> Tensor:
 
 def type_of(value: Operand | Attribute) -> Tensor:
     """The tensor type of a value, of an op's single result, or of a type itself."""
-    type = value if isinstance(value, Attribute) else SSAValue.get(value).type
+    type = _type_of(value)
     if not isinstance(type, TensorType):
         raise VerifyException(f"expected a tensor, found {type}")
     return cast(Tensor, type)
@@ -53,7 +53,13 @@ def rank_of(value: Operand | Attribute) -> int:
 
 def element_of(value: Operand | Attribute) -> Element:
     """The row of `irc.ir.dtypes` for the elements of a tensor value, a tensor type or an element type."""
-    return element_of_type(value if isinstance(value, Attribute) else SSAValue.get(value).type)
+    return element_of_type(_type_of(value))
+
+
+def _type_of(value: Operand | Attribute) -> Attribute:
+    if isinstance(value, OpResult):  # most are: this is quicker than to ask for the classes that others derive from
+        return value.type
+    return value if isinstance(value, Attribute) else SSAValue.get(value).type
 
 
 def normalized(axis: int, rank: int) -> int:

@@ -169,10 +169,10 @@ def print_operation_tail(op: IRDLOperation, printer: Printer) -> None:
 
 
 def _print_types(operands: list[Attribute], results: list[Attribute], printer: Printer) -> None:
-    if len({*operands, *results}) == 1:
+    if _are_one([*results, *operands]):
         printer.print_attribute(results[0])
         return
-    if len(set(operands)) == 1:
+    if _are_one(operands):
         printer.print_attribute(operands[0])
     else:
         _print_type_list(operands, printer)
@@ -181,6 +181,11 @@ def _print_types(operands: list[Attribute], results: list[Attribute], printer: P
         printer.print_attribute(results[0])
     else:
         _print_type_list(results, printer)
+
+
+def _are_one(types: list[Attribute]) -> bool:
+    """Whether the types are equal. A set would need hashes, which take longer."""
+    return bool(types) and all(type is types[0] or type == types[0] for type in types)
 
 
 def _print_type_list(types: list[Attribute], printer: Printer) -> None:
