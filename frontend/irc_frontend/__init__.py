@@ -46,7 +46,7 @@ from irc_frontend.control_flow import *  # noqa: F403
 from irc_frontend.custom_gradients import *  # noqa: F403
 from irc_frontend.dims import Dim
 from irc_frontend.elementwise_functions import *  # noqa: F403
-from irc_frontend.evaluation import autotuned, target
+from irc_frontend.evaluation import autotuned, sharing_gpu, target
 from irc_frontend.functions import *  # noqa: F403
 from irc_frontend.gradients import *  # noqa: F403
 from irc_frontend.indexing_functions import *  # noqa: F403
@@ -75,6 +75,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "linalg",
     "mesh",
     "shard",
+    "sharing_gpu",
     "target",
     *arrangement_functions.__all__,
     *attention_functions.__all__,

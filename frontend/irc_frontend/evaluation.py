@@ -31,6 +31,7 @@ MAX_KEPT = 512
 
 _target: ContextVar[str | None] = ContextVar("irc_target", default=None)
 _autotune: ContextVar[bool | float] = ContextVar("irc_autotune", default=False)
+_shared_gpu: ContextVar[bool] = ContextVar("irc_shared_gpu", default=False)
 _lock = threading.Lock()
 _compiled: OrderedDict[Hashable, Executable] = OrderedDict()
 
@@ -55,6 +56,17 @@ def autotuned(seconds: bool | float = True) -> Generator[None]:
         yield
     finally:
         _autotune.reset(token)
+
+
+@contextmanager
+def sharing_gpu() -> Generator[None]:
+    """Programs that are compiled inside share the GPU with kernels that hold SMs, as those of NCCL: their large
+    products take tiles while they run (docs/decisions/dynamic-tiles.md)."""
+    token = _shared_gpu.set(True)
+    try:
+        yield
+    finally:
+        _shared_gpu.reset(token)
 
 
 def evaluate(roots: Sequence[Node]) -> list[Any]:
@@ -124,16 +136,15 @@ def compile_nodes(
     donate: Sequence[int] = (),
     *,
     any_order: bool = False,
-    shared_gpu: bool = False,
     dims: Sequence[Dim] = (),
 ) -> Executable:
     """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
-    The leaves numbered in `donate` are donated. any_order, shared_gpu: as in `irc.compile`. dims: of which numbers in
-    shapes stand for sizes."""
+    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order. dims: of which
+    numbers in shapes stand for sizes."""
     if leaves is None:
         leaves = [node for node in order if node.op == LEAF]
     program = recorded(order, roots, leaves, dims) or _module(order, roots, leaves, dims)
-    return compile_program(program, roots, donate, any_order=any_order, shared_gpu=shared_gpu)
+    return compile_program(program, roots, donate, any_order=any_order)
 
 
 def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node], dims: Sequence[Dim]) -> ModuleOp:
@@ -151,7 +162,6 @@ def compile_program(
     donate: Sequence[int] = (),
     *,
     any_order: bool = False,
-    shared_gpu: bool = False,
 ) -> Executable:
     """The same of the module, or the recorded program, that was made of them."""
     import irc
@@ -163,7 +173,7 @@ def compile_program(
             donate=donate,
             any_order=any_order,
             autotune=current_autotune(),
-            shared_gpu=shared_gpu,
+            shared_gpu=_shared_gpu.get(),
         )
     except IrcError as error:
         if error.location is None and roots[0].place is not None:

@@ -223,7 +223,7 @@ _OF_OPS = (
         _named("builtin.module"),
         "unit",
         _is_unit,
-        "partition-nd, `irc.compile`",
+        "`irc.compile`",
         "choose-config",
     ),
     Discardable(

@@ -16,6 +16,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from irc.driver.compiler import Origin
 from irc.ir.targets import shares_gpu
+from irc_frontend import sharing_gpu
 from irc_frontend.torch import collectives
 from irc_frontend.torch.division import Division, divide
 from irc_frontend.torch.graphs import watching
@@ -69,19 +70,16 @@ def _name(node: torch.fx.Node) -> str:
     return getattr(node.target, "__name__", "").partition(".")[0]
 
 
-def test_programs_of_several_ranks_share_their_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled beside other ranks and, by the same text, for a process by itself."""
-
+def test_programs_share_the_gpu_where_the_user_says_so() -> None:
     def shares() -> bool:
         (program,) = (each for programs in divided(lambda x: x @ x, WIDE).subgraphs for each in programs)
         origin = CompiledSubgraph(program).executable.reporter
         assert isinstance(origin, Origin)
         return shares_gpu(origin.subject.module(origin.options))
 
-    assert shares()
-    monkeypatch.setattr(dist, "get_world_size", lambda: 1)
     assert not shares()
-    monkeypatch.setattr(dist, "is_initialized", lambda: False)
+    with sharing_gpu():
+        assert shares()
     assert not shares()
 
 

@@ -79,12 +79,6 @@ class Layout:
         return x if self.order is None else x.permute(self.order)
 
 
-def _has_other_ranks() -> bool:
-    """Whether kernels of collectives may run beside those of a program."""
-    distributed = torch.distributed
-    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
-
-
 def _is_row_major(shape: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether an array with elements is contiguous; where an axis has one element, its stride is anything."""
     wanted = _row_major_stride(shape)
@@ -146,7 +140,6 @@ class CompiledSubgraph:
                 *_recorded(subgraph, self._taken, self._made),
                 [subgraph.inputs.index(node) for node in subgraph.donated],
                 any_order=any_order,
-                shared_gpu=_has_other_ranks(),
                 dims=self._dims,
             )
         self._run = self._unsized if dims else self._runner()

@@ -9,12 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from irc.dialects.nd import CollectiveOp
-from irc.ir.blocks import ops_in
 from irc.ir.mesh import MESH, mesh_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
-from irc.ir.targets import share_gpu
 from irc.sharding.partition import Partition
 from irc.sharding.propagation import Shardings
 
@@ -26,7 +23,7 @@ class PartitionNdPass(Pass):
     Every value is divided as its sharding says. An operand that has to be whole is gathered; sums of which each rank
     has a part are reduced over the ranks, and scattered where the result is divided; an iota begins where the rank's
     part does. All ranks run one program: a function gets a last argument, `mesh_coordinates`, an i64 for each axis of
-    the mesh. A module with collectives shares its GPU with their kernels (`irc.shared_gpu`).
+    the mesh.
     """
 
     name: ClassVar[str] = "partition-nd"
@@ -38,5 +35,3 @@ class PartitionNdPass(Pass):
             Partition(function, Shardings(function, mesh)).rewrite()
             remove_dead_code(function)
         del op.attributes[MESH]
-        if any(isinstance(inner, CollectiveOp) for inner in ops_in(op)):
-            share_gpu(op)

@@ -1,8 +1,6 @@
 // RUN: irc-opt %s -p partition-nd --split-input-file | filecheck %s
 
-// A sum along a divided axis is of parts: reduced over the ranks, and scattered where the result is divided. Kernels of
-// collectives run beside others of the module.
-// CHECK:       builtin.module attributes {irc.shared_gpu
+// A sum along a divided axis is of parts: reduced over the ranks, and scattered where the result is divided.
 // CHECK-LABEL: func.func @sums
 // CHECK-SAME:    %x: tensor<4x16xf32>, %mesh_coordinates: tensor<2xi64> {irc.name = "mesh_coordinates"}
 // CHECK-NEXT:    %[[S:.*]] = nd.sum %x {axes = [0]} : tensor<4x16xf32> -> tensor<16xf32>
