@@ -144,6 +144,25 @@ def eager(loop: scf.ForOp) -> Schedule | None:
     return _ordered(loop, stages) if _Behind(loop).last and _may_move(loop, stages) else None
 
 
+def together(loop: scf.ForOp) -> Schedule | None:
+    """Several dots that begin anew, and feed no others: they are issued before what is computed of the first one, as
+    far as operands are there. None of other loops, or where the order in which a loop goes on forbids it."""
+    stages = _Stages(loop)
+    if len(dots_of(loop)) < 2 or not begins_anew(loop) or _Behind(loop).last or not _may_move(loop, stages):
+        return None
+    return _ordered(loop, stages)
+
+
+def begins_anew(loop: scf.ForOp) -> bool:
+    """Whether all dots of a loop begin with what is there before it, and something is computed of each in its step."""
+    return all(
+        isinstance(dot.acc.owner, Operation)
+        and dot.acc.owner.parent is not loop.body.block
+        and any(isinstance(use.operation, tile.MapOp) for use in dot.result.uses)
+        for dot in dots_of(loop)
+    )
+
+
 def _may_move(loop: scf.ForOp, stages: _Stages) -> bool:
     """Whether ops may change places, and values that the loop passes on are used in their iteration."""
     ops, passed = body_of(loop), passed_on(loop)

@@ -125,6 +125,16 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         ],
         _scaled_matmul,
     ),
+    "scaled_matmul_long": (
+        "scaled_matmul",
+        [
+            drawn(130, 10, 128, dtype=F8),
+            drawn(1, 128, 10, 128, dtype=F8),
+            drawn(10, 130),
+            drawn(1, 10),
+        ],
+        _scaled_matmul,
+    ),
     "batched_matmul": (
         "batched_matmul",
         [drawn(3, 40, 24, dtype=np.float16), drawn(3, 24, 56, dtype=np.float16)],

@@ -24,7 +24,7 @@ from irc.scheduling.registers import (
     registers_at_issue,
     registers_to_issue,
 )
-from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, sparing
+from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, sparing, together
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class ScheduleLoopsPass(ProgramPass):
 
     A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs while
     products of both are in flight, where there are several stages and the threads have the registers. Elsewhere the
-    order stays, but warp groups that take turns issue dots that feed each other as soon as they can be; a stage that
+    order stays, but warp groups that take turns issue dots that feed each other as soon as they can be, and dots that
+    begin anew come before what is computed of the first; a stage that
     only a dot in flight reads is released an iteration later. Where threads are in step, the
     stages are filled ahead of the one that they read; elsewhere arrays are loaded ahead of what is computed from them.
     Where a step stores something and the threads would not have the registers, products that nothing of the step waits
@@ -61,7 +62,7 @@ class ScheduleLoopsPass(ProgramPass):
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
-        plain = (eager(loop) if _has_turns(loop) else None) or self._in_order(program, loop)
+        plain = (eager(loop) if _has_turns(loop) else together(loop)) or self._in_order(program, loop)
         found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain
