@@ -7,6 +7,7 @@ of what is computed from vectors, becomes a node that loads rows or columns belo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -40,12 +41,13 @@ IDENTITIES = {"sum": 0.0, "max": -math.inf, "min": math.inf}
 
 @dataclass(eq=False)
 class Node:
-    """`kind`: accumulator, constant, scalar, row, column, tile (arrays), compute, store, and reductions of the tile to
-    a row, a column or a scalar (reduce_row and others). `inputs` feed the node.
+    """`kind`: accumulator, product (one that is computed before), constant, scalar, row, column, tile (arrays),
+    compute, store, and reductions of the tile to a row, a column or a scalar (reduce_row and others). `inputs` feed the
+    node.
 
     element: what it gives. functor: of compute, and of a reduction, whose identity is `value`. argument: of an array;
-    batched, whether it has one for each batch. result: the number of the array that is written. op: where it comes
-    from.
+    batched, whether it has one for each batch. result: the number of the array that is written. product: that of the
+    product. op: where it comes from.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Node:
     batched: bool = False
     result: int = 0
     value: float = 0.0
+    product: int = 0
 
 
 @dataclass
@@ -82,15 +85,24 @@ class Epilogue:
         return len(set(inputs)) < len(inputs) or any(node.kind in ("store", *REDUCTIONS) for node in self.nodes)
 
 
-def epilogue_of(kernel: FusedOp, product: Product) -> Epilogue:
-    """IrcError where an op has no node."""
-    return _Translator(kernel, product).run()
+def epilogue_of(kernel: FusedOp, products: Sequence[Product]) -> Epilogue:
+    """What follows the first product, whose sums are in registers; those of the others are loaded. IrcError where an op
+    has no node."""
+    return _Translator(kernel, products[0], {each.op: at for at, each in enumerate(products) if at}).run()
+
+
+def bare_epilogue(product: Product) -> Epilogue:
+    """Stores the sums of a product as they are."""
+    sums = Node("accumulator", product.accumulator, product.op)
+    stored = Node("compute", product.accumulator, product.op, (sums,), IDENTITY)
+    return Epilogue([sums, stored], product.accumulator, [product.accumulator], 0, None)
 
 
 @dataclass
 class _Translator:
     kernel: FusedOp
     product: Product
+    before: dict[Operation, int]
     known: dict[tuple[SSAValue, Axes], Node] = field(default_factory=dict[tuple[SSAValue, Axes], Node])
     first: int | None = None
 
@@ -165,9 +177,11 @@ class _Translator:
             return self._load(value, axes)
         op = value.owner
         assert isinstance(op, Operation)
-        if op is self.product.op:
+        if op is self.product.op or op in self.before:
             if axes != tuple(range(len(axes))):
                 raise _no_node(op, "the product's result in another order", "its own order")
+            if op in self.before:
+                return Node("product", element_of(op.results[0].type), op, product=self.before[op])
             return Node("accumulator", self.product.accumulator, op)
         match op:
             case nd.ConstantOp() if op.splat_value is not None:

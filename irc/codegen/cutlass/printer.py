@@ -7,12 +7,13 @@ element on the host, and a main that compares them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen.cutlass.epilogue import REDUCTIONS, Epilogue, Node, epilogue_of
+from irc.codegen.cutlass.epilogue import REDUCTIONS, Epilogue, Node, bare_epilogue, epilogue_of
 from irc.codegen.cutlass.functors import ELEMENTWISE
-from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, product_of
+from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, products_of
 from irc.codegen.cutlass.program import ARRAYS, COMPARED, COMPARISON, HEADERS, MAIN, NO_DRIVER
 from irc.codegen.names import Names
 from irc.dialects.kernel import Anchor, FusedOp
@@ -41,8 +42,8 @@ def print_module(module: ModuleOp, name: str = "") -> str:
 
 def print_kernel(kernel: FusedOp) -> str:
     """IrcError where CUTLASS cannot say what the kernel computes."""
-    product = product_of(kernel)
-    return _File(kernel, product, epilogue_of(kernel, product)).text()
+    products = products_of(kernel)
+    return _File(kernel, products, epilogue_of(kernel, products)).text()
 
 
 def _name(kernel: FusedOp) -> str:
@@ -50,13 +51,17 @@ def _name(kernel: FusedOp) -> str:
 
 
 class _File:
-    def __init__(self, kernel: FusedOp, product: Product, epilogue: Epilogue):
-        self.kernel, self.product, self.epilogue = kernel, product, epilogue
+    """`before`: the products that are computed before the first one, each in a namespace and an array of its name."""
+
+    def __init__(self, kernel: FusedOp, products: Sequence[Product], epilogue: Epilogue):
+        self.kernel, self.products, self.epilogue = kernel, products, epilogue
+        self.product = products[0]
         names = Names()
         for taken in ("A", "B", "C", "D", "L", "M", "N", "K", "data", "run", "main", "check", "results"):
             names.fresh(taken)
         self.arrays = {a: names.fresh(a.name_hint) for a in kernel.block.args if a.uses.get_length()}
         self.results = [names.fresh("result") for _ in epilogue.results]
+        self.before = [names.fresh("product") for _ in products[1:]]
         self.values = {node: names.fresh("v") for node in epilogue.nodes}
         self.compute = ELEMENTS[epilogue.compute.name]
 
@@ -80,6 +85,7 @@ class _File:
             self._types(),
             ARRAYS,
             self._data(),
+            *(self._computed_before(at) for at in range(len(self.before))),
             self._run(),
             self._reference(),
             "}  // namespace\n",
@@ -98,6 +104,14 @@ class _File:
     def _functors(self) -> str:
         own = dict.fromkeys(node.functor.text for node in self.epilogue.nodes if node.functor and node.functor.text)
         return "\n".join(["namespace functors {\n", ELEMENTWISE, *own, "}  // namespace functors\n"]) if own else ""
+
+    def _computed_before(self, at: int) -> str:
+        """The types of a product that is computed before, and its call."""
+        product = self.products[at + 1]
+        own = _File(self.kernel, [product], bare_epilogue(product))
+        own.arrays, own.results = self.arrays, [self.before[at]]
+        name = self.before[at]
+        return f"namespace {name} {{\n{own._types()}\n{own._run()}}}  // namespace {name}\n"
 
     # Types
 
@@ -180,7 +194,7 @@ class _File:
                 return f"fusion::Sm90ColBroadcast<0, Tile, {element}, {self.compute}, {stride}>"
             case "tile" if node is self.epilogue.source:
                 return "fusion::Sm90SrcFetch<C>"
-            case "tile":
+            case "tile" | "product":
                 return f"fusion::Sm90AuxLoad<0, void, {element}, Rows, void, void>"
             case "reduce_scalar":
                 return f"fusion::Sm90ScalarReduction<cutlass::plus, cutlass::atomic_add, {element}, {element}, nearest>"
@@ -213,6 +227,8 @@ class _File:
         sizes = {node.result: _kept(node) for node in self.epilogue.reductions}
         for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True)):
             lines.append(f"  Array<{ELEMENTS[element.name]}> {name}{{{sizes.get(at, 'L * M * N')}}};")
+        for name, product in zip(self.before, self.products[1:], strict=True):
+            lines.append(f"  Array<{ELEMENTS[product.accumulator.name]}> {name}{{L * M * N}};")
         draws = [f"    {name}.draw({seed});" for seed, name in enumerate(self.arrays.values(), 1)]
         return "\n".join([*lines, "", "  Data() {", *draws, "  }", "};\n"])
 
@@ -229,6 +245,7 @@ class _File:
         lines = [
             "/// Computes the results on the device.",
             "void run(Data& data) {",
+            *(f"  {name}::run(data);" for name in self.before),
             "  int const m = M, n = N, k = K, l = L;",
             "  auto const stride_a = cutlass::make_cute_packed_stride(typename Kernel::StrideA{}, {m, k, l});",
             "  auto const stride_b = cutlass::make_cute_packed_stride(typename Kernel::StrideB{}, {n, k, l});",
@@ -265,6 +282,8 @@ class _File:
                 value = f"{{{array}, {element}(0), {{cute::_1{{}}, cute::_0{{}}, M}}}}"
             case "row" | "column":
                 value = f"{{{array}}}"
+            case "product":
+                value = f"{{data.{self.before[node.product - 1]}.device, {element}(0), stride_d}}"
             case "tile" if node is not self.epilogue.source:
                 value = f"{{{array}, {element}(0), stride_d}}"
             case "reduce_row" | "reduce_column" | "reduce_scalar":
@@ -281,18 +300,12 @@ class _File:
     # The reference
 
     def _reference(self) -> str:
-        p = self.product
-        a, b = self.arrays[p.lhs.argument], self.arrays[p.rhs.argument]
-        at_a = "(l * M + m) * K + k" if p.lhs.row_major else "(l * K + k) * M + m"
-        at_b = "(l * K + k) * N + n" if p.rhs.row_major else "(l * N + n) * K + k"
         lines = [
             "/// The results at one place, computed on the host.",
             "void reference(Data const& data, int64_t l, int64_t m, int64_t n, double* results) {",
-            "  double sum = 0;",
-            "  for (int64_t k = 0; k < K; ++k) {",
-            f"    sum += data.{a}.at({at_a}) * data.{b}.at({at_b});",
-            "  }",
         ]
+        for sum, product in zip(self._sums, self.products, strict=True):
+            lines += self._summed(sum, product)
         for node in self.epilogue.nodes:
             if node.kind in REDUCTIONS:
                 lines.append(f"  results[{node.result}] = double({self._scalar(node)});")
@@ -304,6 +317,24 @@ class _File:
         lines.append(f"  results[{self.epilogue.first}] = double({self.values[self.epilogue.nodes[-1]]});")
         return "\n".join([*lines, "}\n"])
 
+    @property
+    def _sums(self) -> list[str]:
+        """The sums of the products in the reference."""
+        return ["sum", *(f"sum_of_{name}" for name in self.before)]
+
+    def _summed(self, sum: str, product: Product) -> list[str]:
+        """A product at l, m, n."""
+        a, b = self.arrays[product.lhs.argument], self.arrays[product.rhs.argument]
+        depth = "K" if product is self.product else str(product.k)
+        at_a = f"(l * M + m) * {depth} + k" if product.lhs.row_major else f"(l * {depth} + k) * M + m"
+        at_b = f"(l * {depth} + k) * N + n" if product.rhs.row_major else f"(l * N + n) * {depth} + k"
+        return [
+            f"  double {sum} = 0;",
+            f"  for (int64_t k = 0; k < {depth}; ++k) {{",
+            f"    {sum} += data.{a}.at({at_a}) * data.{b}.at({at_b});",
+            "  }",
+        ]
+
     def _scalar(self, node: Node) -> str:
         """The node's value at l, m, n, in the type of the computation."""
         place = {"scalar": "0", "row": "n", "column": "m", "tile": "(l * M + m) * N + n"}
@@ -313,8 +344,8 @@ class _File:
             return f"{self.compute}(data.{self.arrays[node.argument]}.host[{batched or place[node.kind]}])"
         inputs = ", ".join(self.values[i] for i in node.inputs)
         match node.kind:
-            case "accumulator":
-                return f"{self.compute}(sum)"
+            case "accumulator" | "product":
+                return f"{self.compute}({self._sums[node.product]})"
             case "constant":
                 return _number(node.value, self.epilogue.compute)
             case "store" | "reduce_row" | "reduce_column" | "reduce_scalar":

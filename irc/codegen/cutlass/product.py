@@ -64,17 +64,24 @@ class Product:
     axes: str
 
 
-def product_of(kernel: FusedOp) -> Product:
-    """The kernel's product; IrcError where CUTLASS's collectives do not make it."""
+def products_of(kernel: FusedOp) -> list[Product]:
+    """The kernel's products, of one shape; IrcError where CUTLASS's collectives do not make them."""
     if kernel.kind is not Anchor.MATMUL:
         raise IrcError(
             f"-t cutlass writes matmul kernels, this one is a {kernel.kind.value} kernel", location_of(kernel)
         )
-    first, *others = kernel.cores()
+    first, *others = [_product(kernel, op) for op in kernel.cores()]
+    for other in others:
+        same = (first.batch, first.m, first.n, first.axes), (other.batch, other.m, other.n, other.axes)
+        if same[0] != same[1]:
+            found = f"products of {first.m} x {first.n} and of {other.m} x {other.n} in one kernel"
+            raise _not_said(found, other.op, "products of one shape")
+    return [first, *others]
+
+
+def _product(kernel: FusedOp, first: Operation) -> Product:
     if not is_product(first):
         raise _not_said("a convolution", first, "a product of matrices")
-    if others:
-        raise _not_said("a second product in one kernel", others[0], "one product, whose operands are arrays")
     lhs, rhs = shape_of(first.operands[0]), shape_of(first.operands[1])
     sides = _sides(first, 0), _sides(first, 1)
     extents = {

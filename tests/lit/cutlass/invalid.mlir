@@ -1,15 +1,14 @@
 // RUN: not irc-opt %s --split-input-file -t cutlass 2>&1 | filecheck %s
 
-// CHECK: invalid.mlir:8:{{[0-9]+}}: error: CUTLASS's collectives cannot say a second product in one kernel (nd.matmul)
-// CHECK: hint: accepted: one product, whose operands are arrays
-func.func @dual(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %v: tensor<64x64xbf16>) -> tensor<64x64xf32> {
-  %0 = kernel.fused @dual_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>, %c = %v : tensor<64x64xbf16>) -> tensor<64x64xf32> {
+// CHECK: invalid.mlir:8:{{[0-9]+}}: error: CUTLASS's collectives cannot say products of 64 x 64 and of 64 x 32 in one kernel (nd.matmul)
+// CHECK: hint: accepted: products of one shape
+func.func @dual(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %v: tensor<64x32xbf16>) -> (tensor<64x64xf32>, tensor<64x32xf32>) {
+  %0, %9 = kernel.fused @dual_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>, %c = %v : tensor<64x32xbf16>) -> (tensor<64x64xf32>, tensor<64x32xf32>) {
     %1 = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
-    %2 = nd.matmul %a, %c {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
-    %3 = nd.mul %1, %2 : tensor<64x64xf32>
-    kernel.yield %3 : tensor<64x64xf32>
+    %2 = nd.matmul %a, %c {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x64xbf16>, tensor<64x32xbf16>) -> tensor<64x32xf32>
+    kernel.yield %1, %2 : tensor<64x64xf32>, tensor<64x32xf32>
   }
-  func.return %0 : tensor<64x64xf32>
+  func.return %0, %9 : tensor<64x64xf32>, tensor<64x32xf32>
 }
 
 // -----
