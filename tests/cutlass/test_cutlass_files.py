@@ -25,7 +25,13 @@ WHOLE_REDUCTIONS = "nd,fuse-kernels,choose-config"
 
 @pytest.mark.parametrize(
     ("name", "passes"),
-    [("tree", "kernel"), ("topological", "kernel"), ("products", "kernel"), ("reductions", WHOLE_REDUCTIONS)],
+    [
+        ("tree", "kernel"),
+        ("topological", "kernel"),
+        ("products", "kernel"),
+        ("operands", "kernel"),
+        ("reductions", WHOLE_REDUCTIONS),
+    ],
 )
 def test_file(name: str, passes: str, tmp_path: Path) -> None:
     source, binary = tmp_path / f"{name}.cu", tmp_path / name

@@ -6,15 +6,17 @@ element on the host, and a main that compares them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
+from irc.codegen.cutlass.comparison import kept_extent, main_text, number_text
 from irc.codegen.cutlass.epilogue import REDUCTIONS, Epilogue, Node, bare_epilogue, epilogue_of
 from irc.codegen.cutlass.functors import ELEMENTWISE
+from irc.codegen.cutlass.operand import Operand, operand_text
 from irc.codegen.cutlass.product import ELEMENTS, Matrix, Product, products_of
-from irc.codegen.cutlass.program import ARRAYS, COMPARED, COMPARISON, HEADERS, MAIN, NO_DRIVER
+from irc.codegen.cutlass.program import ARRAYS, HEADERS, NO_DRIVER
 from irc.codegen.names import Names
 from irc.dialects.kernel import Anchor, FusedOp
 from irc.dialects.nd.base import shape_of
@@ -22,9 +24,6 @@ from irc.ir.dtypes import Element, element_of
 from irc.ir.locations import describe
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
-
-TOLERANCES = {"f32": 1e-4, "f16": 2e-3, "bf16": 1e-2, "f8e4m3": 0.13, "f8e5m2": 0.26, "i32": 0, "i8": 0, "u8": 0}
-"""Of an element, for products of exact operands."""
 
 
 def print_module(module: ModuleOp, name: str = "") -> str:
@@ -59,7 +58,13 @@ class _File:
         names = Names()
         for taken in ("A", "B", "C", "D", "L", "M", "N", "K", "data", "run", "main", "check", "results"):
             names.fresh(taken)
-        self.arrays = {a: names.fresh(a.name_hint) for a in kernel.block.args if a.uses.get_length()}
+        self.arrays: dict[SSAValue, str] = {
+            a: names.fresh(a.name_hint) for a in kernel.block.args if a.uses.get_length()
+        }
+        self.drawn = list(self.arrays)
+        matrices = [side.argument for product in products for side in (product.lhs, product.rhs)]
+        self.operands = [Operand.of(value) for value in dict.fromkeys(matrices) if value not in self.arrays]
+        self.arrays |= {operand.value: names.fresh("operand") for operand in self.operands}
         self.results = [names.fresh("result") for _ in epilogue.results]
         self.before = [names.fresh("product") for _ in products[1:]]
         self.values = {node: names.fresh("v") for node in epilogue.nodes}
@@ -84,6 +89,7 @@ class _File:
             self._functors(),
             self._types(),
             ARRAYS,
+            *(operand_text(each, self.arrays[each.value], self._sources(each)) for each in self.operands),
             self._data(),
             *(self._computed_before(at) for at in range(len(self.before))),
             self._run(),
@@ -102,14 +108,16 @@ class _File:
         )
 
     def _functors(self) -> str:
-        own = dict.fromkeys(node.functor.text for node in self.epilogue.nodes if node.functor and node.functor.text)
+        functors = [node.functor for node in self.epilogue.nodes if node.functor]
+        functors += [functor for operand in self.operands for functor in operand.functors]
+        own = dict.fromkeys(functor.text for functor in functors if functor.text)
         return "\n".join(["namespace functors {\n", ELEMENTWISE, *own, "}  // namespace functors\n"]) if own else ""
 
     def _computed_before(self, at: int) -> str:
         """The types of a product that is computed before, and its call."""
         product = self.products[at + 1]
         own = _File(self.kernel, [product], bare_epilogue(product))
-        own.arrays, own.results = self.arrays, [self.before[at]]
+        own.arrays, own.operands, own.results = self.arrays, [], [self.before[at]]
         name = self.before[at]
         return f"namespace {name} {{\n{own._types()}\n{own._run()}}}  // namespace {name}\n"
 
@@ -224,13 +232,31 @@ class _File:
             for extent in shape_of(argument):
                 size *= extent
             lines.append(f"  Array<{ELEMENTS[element_of(argument.type).name]}> {name}{{{size}}};")
-        sizes = {node.result: _kept(node) for node in self.epilogue.reductions}
+        sizes = {node.result: kept_extent(node) for node in self.epilogue.reductions}
         for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True)):
             lines.append(f"  Array<{ELEMENTS[element.name]}> {name}{{{sizes.get(at, 'L * M * N')}}};")
         for name, product in zip(self.before, self.products[1:], strict=True):
             lines.append(f"  Array<{ELEMENTS[product.accumulator.name]}> {name}{{L * M * N}};")
-        draws = [f"    {name}.draw({seed});" for seed, name in enumerate(self.arrays.values(), 1)]
+        draws = [f"    {self.arrays[array]}.draw({seed});" for seed, array in enumerate(self.drawn, 1)]
+        for operand in self.operands:
+            name, sources = self.arrays[operand.value], self._sources(operand)
+            elements = ", ".join(f"{source}.host.data()" for source in sources)
+            draws.append(f"    for (size_t i = 0; i < {name}.host.size(); ++i) {{")
+            draws.append(f"      {name}.host[i] = element_of_{name}({elements}, i);")
+            draws.append("    }")
         return "\n".join([*lines, "", "  Data() {", *draws, "  }", "};\n"])
+
+    def _sources(self, operand: Operand) -> list[str]:
+        """The arrays that an operand is computed from."""
+        return [self.arrays[array] for array in operand.arrays]
+
+    def _compute_operands(self) -> list[str]:
+        lines: list[str] = []
+        for operand in self.operands:
+            name = self.arrays[operand.value]
+            pointers = ", ".join(f"data.{each}.device" for each in (*self._sources(operand), name))
+            lines += [f"  compute_{name}<<<1024, 256>>>({pointers});", "  check(cudaGetLastError());"]
+        return lines
 
     def _run(self) -> str:
         nodes, source = self.epilogue.nodes, self.epilogue.source
@@ -245,6 +271,7 @@ class _File:
         lines = [
             "/// Computes the results on the device.",
             "void run(Data& data) {",
+            *self._compute_operands(),
             *(f"  {name}::run(data);" for name in self.before),
             "  int const m = M, n = N, k = K, l = L;",
             "  auto const stride_a = cutlass::make_cute_packed_stride(typename Kernel::StrideA{}, {m, k, l});",
@@ -273,7 +300,7 @@ class _File:
         element = ELEMENTS[node.element.name]
         match node.kind:
             case "constant":
-                value = f"{{{{{_number(node.value, self.epilogue.compute)}}}}}"
+                value = f"{{{{{number_text(node.value, self.epilogue.compute)}}}}}"
             case "scalar":
                 value = f"{{{{}}, {{{array}}}}}"
             case "row" if node.batched:
@@ -287,7 +314,7 @@ class _File:
             case "tile" if node is not self.epilogue.source:
                 value = f"{{{array}, {element}(0), stride_d}}"
             case "reduce_row" | "reduce_column" | "reduce_scalar":
-                identity = _number(node.value, node.element)
+                identity = number_text(node.value, node.element)
                 value = f"{{data.{self.results[node.result]}.device, {identity}}}"
             case "store":
                 value = f"{{data.{self.results[node.result]}.device, stride_d}}"
@@ -347,7 +374,7 @@ class _File:
             case "accumulator" | "product":
                 return f"{self.compute}({self._sums[node.product]})"
             case "constant":
-                return _number(node.value, self.epilogue.compute)
+                return number_text(node.value, self.epilogue.compute)
             case "store" | "reduce_row" | "reduce_column" | "reduce_scalar":
                 return inputs
             case _:
@@ -358,48 +385,7 @@ class _File:
                 )
 
     def _main(self) -> str:
-        fetches = "\n".join(f"  data.{name}.fetch();" for name in self.results)
-        reductions = {node.result: node for node in self.epilogue.reductions}
-        whole = [
-            COMPARISON.format(name=name, at=at, tolerance=TOLERANCES[element.name])
-            for at, (name, element) in enumerate(zip(self.results, self.epilogue.results, strict=True))
-            if at not in reductions
-        ]
-        reduced = [
-            COMPARED.format(
-                name=self.results[at],
-                at=at,
-                kept=_kept(node),
-                results=len(self.results),
-                identity=_number(node.value, self.epilogue.compute),
-                rows="M" if "m" not in REDUCTIONS[node.kind] else "1",
-                columns="N" if "n" not in REDUCTIONS[node.kind] else "1",
-                row="i" if "m" not in REDUCTIONS[node.kind] else "place",
-                column="j" if "n" not in REDUCTIONS[node.kind] else "place",
-                combined=_COMBINED[node.value],
-            )
-            for at, node in reductions.items()
-        ]
-        return MAIN.format(
-            fetches=fetches,
-            results=len(self.results),
-            compared=len(whole),
-            comparisons="\n".join(whole),
-            reductions="".join(reduced),
-        )
-
-
-_COMBINED = {
-    0.0: "found + values[at]",
-    -math.inf: "std::max(found, values[at])",
-    math.inf: "std::min(found, values[at])",
-}
-"""What a reduction does with the next value, by its identity."""
-
-
-def _kept(node: Node) -> str:
-    """The elements of a reduction's result."""
-    return {"n": "N", "m": "M", "": "1"}[REDUCTIONS[node.kind]]
+        return main_text(self.epilogue, self.results)
 
 
 def _matrix_types(name: str, matrix: Matrix) -> list[str]:
@@ -414,14 +400,3 @@ def _per_access(element: Element) -> int:
 
 def _cast(value: str, element: Element) -> str:
     return f"{ELEMENTS[element.name]}({value})"
-
-
-def _number(value: float, element: Element) -> str:
-    if element.is_integer:
-        return str(int(value))
-    if value != value:
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    text = repr(value)
-    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"

@@ -7,7 +7,7 @@ from itertools import groupby
 from math import prod
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import BlockArgument, Operation
+from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_product
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
@@ -38,10 +38,10 @@ SWIZZLE_BYTES = 128
 
 @dataclass(frozen=True)
 class Matrix:
-    """An operand of the product: the kernel's argument, and whether its rows (M x K of the left operand, K x N of the
-    right one) are contiguous."""
+    """An operand of the product: an argument of the kernel, or what is computed before it; and whether its rows (M x K
+    of the left operand, K x N of the right one) are contiguous."""
 
-    argument: BlockArgument
+    argument: SSAValue
     element: Element
     row_major: bool
 
@@ -128,11 +128,6 @@ def _sides(op: Operation, operand: int) -> str:
 def _matrix(op: Operation, at: int, roles: str) -> Matrix:
     """The operand as a matrix for each batch; axes of one role have to lie side by side, batches outermost."""
     value = op.operands[at]
-    if not isinstance(value, BlockArgument):
-        assert isinstance(value.owner, Operation)
-        raise _not_said(
-            "an operand that is computed on the way to the product", value.owner, "operands as they are stored"
-        )
     free = "mn"[at]
     shape = shape_of(value)
     order = "".join(role for role, _ in groupby(r for r, n in zip(roles, shape, strict=True) if n != 1))

@@ -1,4 +1,4 @@
-"""The parts of a CUTLASS file that are the same in each: headers, arrays on both sides, and what checks results."""
+"""The parts of a CUTLASS file that are the same in each: headers, and arrays on both sides."""
 
 from __future__ import annotations
 
@@ -77,44 +77,3 @@ inline bool differ(
   return !alike;
 }
 """
-
-MAIN = """\
-int main() {{
-  Data data;
-  run(data);
-{fetches}
-  constexpr int samples = 4096;
-  std::mt19937 generator(1);
-  int wrong = 0;
-  for (int i = 0; i < samples; ++i) {{
-    int64_t const l = generator() % L, m = generator() % M, n = generator() % N;
-    double expected[{results}];
-    reference(data, l, m, n, expected);
-{comparisons}
-  }}
-  int compared = samples * {compared};
-{reductions}  std::printf("%d of %d sampled elements are wrong\\n", wrong, compared);
-  return wrong != 0;
-}}
-"""
-
-COMPARISON = """\
-    wrong += differ("{name}", l, m, n, expected[{at}], data.{name}.at((l * M + m) * N + n), {tolerance});"""
-
-COMPARED = """\
-  for (int sample = 0; sample < std::min<int64_t>(16, {kept}); ++sample, ++compared) {{
-    constexpr int at = {at};
-    int64_t const place = generator() % {kept};
-    double found = {identity}, size = 1, values[{results}];
-    for (int64_t i = 0; i < {rows}; ++i) {{
-      for (int64_t j = 0; j < {columns}; ++j) {{
-        reference(data, 0, {row}, {column}, values);
-        found = {combined};
-        size += std::abs(values[at]);
-      }}
-    }}
-    double const tolerance = 1e-5 * size / std::max(1.0, std::abs(found));
-    wrong += differ("{name}", 0, 0, place, found, data.{name}.at(place), tolerance);
-  }}
-"""
-"""A result that reduces rows, columns or both, at some places, beside the values that it is of."""

@@ -13,7 +13,8 @@ func.func @dual(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>, %v: tensor<64x32
 
 // -----
 
-// CHECK: error: CUTLASS's collectives cannot say an operand that is computed on the way to the product (nd.neg)
+// CHECK: error: no kernel before a product computes its operand by this op (nd.neg)
+// CHECK: hint: accepted: abs, add,
 func.func @prologue(%x: tensor<64x64xbf16>, %w: tensor<64x64xbf16>) -> tensor<64x64xf32> {
   %0 = kernel.fused @prologue_0 matmul (%a = %x : tensor<64x64xbf16>, %b = %w : tensor<64x64xbf16>) -> tensor<64x64xf32> {
     %1 = nd.neg %a : tensor<64x64xbf16>
