@@ -153,3 +153,53 @@ def test_a_view_of_channels_last(graphs: dict[str, Compiled]) -> None:
         found, wanted = torch.compile(model, backend=backend)(x), model(x)
     assert [each.stride() for each in found] == [each.stride() for each in wanted]
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+class Excited(nn.Module):
+    """Channels that are scaled by what a convolution makes of their means."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Conv2d(8, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(self.scale(nn.functional.adaptive_avg_pool2d(x, 1)))
+
+
+@pytest.mark.usefixtures("fresh_torch")
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_new_strides_of_the_same_elements_leave_one_program(dynamic: bool) -> None:
+    """Of a mean over the places of channels last: torch sets the strides of two axes of extent 1."""
+    model, x = Excited(), torch.randn(2, 8, 4, 4).to(memory_format=torch.channels_last)
+    found: list[Compiled] = []
+    with watching(lambda _, compiled: found.append(compiled)), torch.no_grad():
+        result, wanted = torch.compile(model, backend=backend, dynamic=dynamic)(x), model(x)
+    assert [(len(each.programs), each.division.reasons) for each in found] == [(1, {})]
+    assert result.stride() == wanted.stride()
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.usefixtures("fresh_torch")
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [((4, 6), (1, 4), 0), ((4, 3), (6, 1), 0), ((3, 6), (6, 1), 6), ((24,), (1,), 0)],
+    ids=["turned", "narrow", "shifted", "a row"],
+)
+def test_new_strides_of_other_elements_stay(size: Sequence[int], stride: Sequence[int], offset: int) -> None:
+    x = torch.arange(24.0).reshape(4, 6)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).as_strided(size, stride, offset) + 1
+
+    assert torch.equal(torch.compile(f, backend=backend)(x), f(x))
+
+
+@pytest.mark.parametrize(("extent", "is_dropped"), [(1, True), (4, False)])
+def test_new_strides_with_symbolic_extents(extent: int, is_dropped: bool) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        n, c, *_ = x.shape
+        return x.as_strided((n, c, extent, 1), (c * extent, 1, c, c)) + 1
+
+    graph = make_fx(f, tracing_mode="symbolic")(torch.randn(3, 8, extent, 1)).graph
+    preparation.drop_new_strides(graph)
+    assert (not graph.find_nodes(op="call_function", target=aten.as_strided.default)) == is_dropped

@@ -22,7 +22,7 @@ from irc.support.extents import Dim, Sizes, sized
 from irc_frontend.dims import NotOne
 from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
-from irc_frontend.torch.preparation import results_of, strides_of, with_channels_last
+from irc_frontend.torch.preparation import drop_new_strides, results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import CompiledSubgraph, module_of
 from irc_frontend.torch.repeats import without_repeats
 from irc_frontend.torch.rules import value_of
@@ -94,7 +94,7 @@ def compile_graph(
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
-    module = GraphModule(module, without_repeats(with_flex_attention(module).graph))
+    module = _simplified(module)
     strides: list[tuple[int, ...] | None] = []
     if is_turned:
         traced = _strides(module)
@@ -144,9 +144,15 @@ def compile_class(
 
 
 def _prepared(module: GraphModule) -> GraphModule:
-    module = GraphModule(module, without_repeats(with_flex_attention(module).graph))
+    module = _simplified(module)
     separate_gradients(module.graph)
     return module
+
+
+def _simplified(module: GraphModule) -> GraphModule:
+    graph = without_repeats(with_flex_attention(module).graph)
+    drop_new_strides(graph)
+    return GraphModule(module, graph)
 
 
 def _compare_programs(

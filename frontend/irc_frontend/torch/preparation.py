@@ -12,6 +12,7 @@ from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule, Interpreter
 from torch.fx import Node as FxNode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.fx.traceback import preserve_node_meta
 
@@ -63,6 +64,29 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
     _propagate(module, mode)
     module.recompile()
     return module
+
+
+def drop_new_strides(graph: Graph) -> None:
+    """Has arrays to which `as_strided` gives strides of the same elements as they are. So torch means all places of
+    channels last: along axes of extent 1 the result has their strides."""
+    for node in graph.find_nodes(op="call_function", target=aten.as_strided.default):
+        operand = node.args[0]
+        source, value = _value(operand), _value(node)
+        if source is not None and value is not None and _are_same_elements(source, value):
+            node.target, node.args, node.kwargs = aten.alias.default, (operand,), {}
+
+
+def _are_same_elements(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether two views of one memory have the same elements at the same indices."""
+    if x.ndim != y.ndim or not _are_equal(x.storage_offset(), y.storage_offset()):
+        return False
+    axes = zip(x.shape, y.shape, x.stride(), y.stride(), strict=True)
+    return all(_are_equal(n, m) and (_are_equal(n, 1) or _are_equal(a, b)) for n, m, a, b in axes)
+
+
+def _are_equal(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
+    """Whether two numbers are equal for all sizes."""
+    return statically_known_true(a == b)
 
 
 def results_of(graph: Graph) -> list[Any]:
