@@ -33,14 +33,15 @@ MAX_TOGETHER = 32
 """Calls that are compiled in one function."""
 
 
-def check(op: Any, element: str, limit: int | None = None, backend: Any = "irc") -> Outcome:
-    """Calls the operator with its samples (the first `limit`), by eager torch and compiled by the backend."""
+def check(op: Any, element: str, limit: int | None = None, backend: Any = "irc", start: int = 0) -> Outcome:
+    """Calls the operator with its samples (the first `limit` without the first `start`), by eager torch and compiled by
+    the backend."""
     dtype = samples.DTYPES[element]
-    outcome = Outcome(op.name, op.variant_test_name, element, limit=limit)
+    outcome = Outcome(op.name, op.variant_test_name, element, start=start, limit=limit)
     checker = _Checker(op, dtype, irc_backend if backend == "irc" else backend, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for call in samples.calls(op, dtype, limit):
+        for call in samples.calls(op, dtype, limit, start):
             checker.take(call)
         checker.check_waiting()
     return outcome
@@ -62,7 +63,7 @@ class _Checker:
         self._tolerances = samples.tolerances(op, dtype) if samples.is_defined(op) else None
         self._verdicts = {FORWARD: outcome.forward, GRADIENT: outcome.gradient}
         self._waiting: list[_Expected] = []
-        self._count = 1
+        self._count = max(1, min(outcome.start, MAX_TOGETHER))
         """How many are to be compiled together."""
 
     def take(self, call: samples.Call) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -74,6 +75,7 @@ invocations.wrapper_set_seed = _call_as_it_is  # pyright: ignore[reportPrivateIm
 is called before instead."""
 
 
+@cache
 def operators() -> list[Any]:
     """The OpInfo of each operator, and of each of its variants, that has f32 or bf16 on the CPU, and of those that
     PyTorch's tests lack."""
@@ -113,11 +115,12 @@ def count(op: Any, dtype: torch.dtype, limit: int | None) -> int:
     return sum(1 for _ in islice(samples, limit))
 
 
-def calls(op: Any, dtype: torch.dtype, limit: int | None) -> Iterator[Call]:
-    """The first `limit` samples, and the first with tensors of which every other element is skipped."""
+def calls(op: Any, dtype: torch.dtype, limit: int | None, start: int = 0) -> Iterator[Call]:
+    """The first `limit` samples without the first `start`; the first also with tensors of which every other element is
+    skipped."""
     seed()
     samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
-    for number, sample in enumerate(islice(samples, limit)):
+    for number, sample in islice(enumerate(samples), start, limit):
         if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MAX_DISTINCT:
             continue
         if op.name in ATTENTION and sample.kwargs.get("dropout_p"):

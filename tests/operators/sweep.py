@@ -3,8 +3,10 @@
     python tests/operators/sweep.py                       # every sample: an hour or two on two cores
     python tests/operators/sweep.py --samples 4 --only add --only 'linalg.*'
     python tests/operators/sweep.py --resume              # go on where one was stopped, or had the first samples alone
+    python tests/operators/sweep.py --resume --minutes 30 --json build/operators.json
 
-Operators with few samples come first, so that a run that was stopped has most of them.
+The operators take turns, each with its next samples, those with few samples first: a run that was stopped has some of
+all. It says which samples lack.
 
 The exit status is 1 where a result was wrong, a call failed, or fewer operators than --at-least left nothing to torch.
 """
@@ -18,6 +20,7 @@ import multiprocessing
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -28,56 +31,110 @@ from typing import Any
 import samples
 import windows
 from checking import check
-from outcomes import Outcome
+from outcomes import Outcome, joined
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from table import rows, summary, table, wholly_compiled
 
 from irc_tools.machine import describe
 
-Task = tuple[int, str]
-"""The number of an operator in `samples.operators()`, and an element type."""
+TURNS = (2, 8, 32)
+"""The samples of an operator that are done after each of its first turns; those after take as many as the last has."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some samples of an operator, which has a number in `samples.operators()`, with an element type: the first `limit`
+    (None for all, which are `count`) without the first `start`."""
+
+    number: int
+    element: str
+    turn: int
+    start: int
+    limit: int | None
+    count: int
+
+    @property
+    def name(self) -> str:
+        return samples.name_of(samples.operators()[self.number])
+
+    @property
+    def end(self) -> int:
+        return self.count if self.limit is None else self.limit
 
 
 @dataclass(frozen=True)
 class Settings:
-    """limit: samples of an operator, None for all. seconds: for one operator with one element type."""
+    """seconds: for one task. minutes: after which none is begun."""
 
     backend: str
-    limit: int | None
     seconds: float
+    minutes: float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
-    settings = Settings(options.backend, options.samples, options.seconds)
-    operators = samples.operators()
-    known = _read(options.records) if options.resume else []
-    done = {(outcome.name, outcome.dtype) for outcome in known if outcome.limit in (None, options.samples)}
-    tasks = [
-        (number, element)
-        for number, op in enumerate(operators)
+    settings = Settings(options.backend, options.seconds, options.minutes)
+    parts = _read(options.records) if options.resume else []
+    wanted = [
+        task
+        for number, op in enumerate(samples.operators())
         for element in options.dtype or samples.USUAL
         if samples.has(op, element)
         and _is_wanted(samples.name_of(op), options.only)
         and (not options.windows or _is_wanted(samples.name_of(op), windows.PATTERNS))
-        and (samples.name_of(op), element) not in done
+        for task in tasks_of(number, element, options.samples)
     ]
-    tasks.sort(key=lambda task: samples.count(operators[task[0]], samples.DTYPES[task[1]], options.samples))
+    tasks = lacking(wanted, parts)
+    tasks.sort(key=lambda task: (task.turn, task.count))
     options.records.parent.mkdir(parents=True, exist_ok=True)
-    doing = {(samples.name_of(operators[number]), element) for number, element in tasks}
-    outcomes = [outcome for outcome in known if (outcome.name, outcome.dtype) not in doing]
     with options.records.open("a" if options.resume else "w") as records:
-        for outcome in _shown(_outcomes(tasks, settings, options.processes), len(tasks)):
-            outcomes.append(outcome)
+        for outcome in _shown(outcomes_of(tasks, settings, options.processes), len(tasks)):
+            parts.append(outcome)
             records.write(json.dumps(outcome.record()) + "\n")
             records.flush()
+    outcomes = joined(parts)
+    lacks = described(lacking(wanted, parts))
     if options.table:
         options.table.write_text(table(outcomes))
     if options.json:
-        options.json.write_text(json.dumps({"machine": describe(), "operators": rows(outcomes)}, indent=1) + "\n")
+        found = {"machine": describe(), "lacking": lacks, "operators": rows(outcomes)}
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
     print(summary(outcomes))
+    if lacks:
+        print(f"{len(lacks)} pairs of operator and element type lack samples, which --resume calls: {', '.join(lacks)}")
     return _status(outcomes, options.at_least)
+
+
+def tasks_of(number: int, element: str, limit: int | None) -> Iterator[Task]:
+    """The samples of an operator, the first `limit` alone, in the parts that it takes by turns."""
+    count = samples.count(samples.operators()[number], samples.DTYPES[element], limit)
+    start = turn = 0
+    while start < count or not turn:
+        end = TURNS[turn] if turn < len(TURNS) else start + TURNS[-1]
+        last = count if count == limit else None
+        yield Task(number, element, turn, start, end if end < count else last, count)
+        start, turn = end, turn + 1
+
+
+def lacking(tasks: Sequence[Task], parts: Sequence[Outcome]) -> list[Task]:
+    """The tasks whose samples were not called."""
+    whole = {(outcome.name, outcome.dtype): outcome for outcome in joined(parts)}
+    done = {(part.name, part.dtype, part.start, part.limit) for part in parts}
+    return [
+        task
+        for task in tasks
+        if (task.name, task.element, task.start, task.limit) not in done
+        and not ((found := whole.get((task.name, task.element))) and found.reaches(task.end))
+    ]
+
+
+def described(tasks: Sequence[Task]) -> list[str]:
+    """Each operator and element type with the number of its samples that were not called."""
+    missing: Counter[tuple[str, str, int]] = Counter()
+    for task in tasks:
+        missing[task.name, task.element, task.count] += task.end - task.start
+    return [f"{name} {element}: {number} of {count}" for (name, element, count), number in missing.items()]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,7 +144,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", help="operators whose name matches (a shell pattern)")
     parser.add_argument("--windows", action="store_true", help="the operators of windows and norms alone")
     parser.add_argument("--dtype", action="append", choices=list(samples.DTYPES))
-    parser.add_argument("--seconds", type=float, default=900, help="limit for one operator with one element type")
+    parser.add_argument(
+        "--seconds", type=float, default=900, help="limit for one turn of an operator, at most 32 samples"
+    )
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no turn is begun")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--records", type=Path, default=Path("build/operators.jsonl"))
     parser.add_argument("--resume", action="store_true", help="keep the records and do what they lack")
@@ -102,11 +162,10 @@ def _is_wanted(name: str, patterns: Sequence[str] | None) -> bool:
 
 
 def _read(path: Path) -> list[Outcome]:
-    """The last that was found of each operator with each element type."""
+    """What was found in earlier runs."""
     if not path.exists():
         return []
-    found = [Outcome.of_record(json.loads(line)) for line in path.read_text().splitlines()]
-    return list({(outcome.name, outcome.dtype): outcome for outcome in found}.values())
+    return [Outcome.of_record(json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def _shown(outcomes: Iterable[Outcome], count: int) -> Iterator[Outcome]:
@@ -181,9 +240,8 @@ def _work(connection: Connection, settings: Settings) -> None:
     guards.profile_guard_manager = _without_measuring  # pyright: ignore[reportPrivateImportUsage]
     operators = samples.operators()
     while (task := connection.recv()) is not None:
-        number, element = task
         started = time.monotonic()
-        outcome = check(operators[number], element, settings.limit, settings.backend)
+        outcome = check(operators[task.number], task.element, task.limit, settings.backend, task.start)
         outcome.seconds = round(time.monotonic() - started, 2)
         connection.send(outcome)
 
@@ -193,12 +251,15 @@ def _without_measuring(*_: Any) -> float:
     return 0.0
 
 
-def _outcomes(tasks: Sequence[Task], settings: Settings, processes: int) -> Iterator[Outcome]:
+def outcomes_of(tasks: Sequence[Task], settings: Settings, processes: int) -> Iterator[Outcome]:
     """Those of all tasks, as they come."""
     remaining = list(reversed(tasks))
+    last = time.monotonic() + 60 * settings.minutes
     workers = [_Worker(settings) for _ in range(min(processes, len(tasks)))]
     try:
         while remaining or any(worker.task for worker in workers):
+            if time.monotonic() > last:
+                remaining = []
             for worker in workers:
                 if worker.task is None and remaining:
                     worker.give(remaining.pop())
@@ -227,10 +288,10 @@ def _answers(workers: Sequence[_Worker]) -> Iterator[Outcome]:
 
 def _ended(worker: _Worker, why: str) -> Outcome:
     assert worker.task is not None
-    number, element = worker.task
+    task = worker.task
     worker.replace()
-    op = samples.operators()[number]
-    outcome = Outcome(op.name, op.variant_test_name, element)
+    op = samples.operators()[task.number]
+    outcome = Outcome(op.name, op.variant_test_name, task.element, start=task.start, limit=task.limit)
     outcome.forward.failed.append(why)
     return outcome
 

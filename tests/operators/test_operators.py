@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from typing import Any
@@ -9,11 +11,12 @@ from typing import Any
 import checking
 import pytest
 import samples
+import sweep
 import torch
 import windows
 from checking import check
 from drawing import long
-from outcomes import Outcome
+from outcomes import Outcome, joined
 from table import rows, table, wholly_compiled
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
@@ -119,3 +122,60 @@ def test_an_error_of_the_backend_is_noticed() -> None:
     outcome = check(OPERATORS["sin"], "f32", 1, refuses)
     assert outcome.forward.word == "failed"
     assert wholly_compiled([Outcome("sin", "", "f32", 1, forward=outcome.forward)]) == []
+
+
+def test_parts_of_the_samples_are_those_of_all() -> None:
+    op = OPERATORS["nn.functional.conv1d"]
+    count = samples.count(op, torch.float32, None)
+    tasks = list(sweep.tasks_of(list(OPERATORS).index(samples.name_of(op)), "f32", None))
+    assert [(task.start, task.limit) for task in tasks] == [(0, 2), (2, 8), (8, None)]
+    parts = [check(op, "f32", task.limit, start=task.start) for task in tasks]
+    (whole,), alone = joined(reversed(parts)), check(op, "f32")
+    assert (whole.calls, whole.limit) == (alone.calls, None) == (count + 1, None)
+    assert (whole.forward, whole.gradient) == (alone.forward, alone.gradient)
+    assert sweep.lacking(tasks, parts) == sweep.lacking(tasks, [alone]) == []
+
+
+def test_samples_that_were_not_called_are_named() -> None:
+    tasks = list(sweep.tasks_of(list(OPERATORS).index("nn.functional.max_unpool3d"), "f32", None))
+    first, second, third, *_ = tasks
+    parts = [Outcome("nn.functional.max_unpool3d", "", "f32", 1, start=task.start, limit=task.limit) for task in tasks]
+    assert sweep.lacking(tasks, [parts[0], parts[2]]) == [second, *tasks[3:]]
+    (whole,) = joined([parts[0], parts[2]])
+    assert whole.limit == first.limit, "not beyond the gap"
+    named = [
+        f"nn.functional.max_unpool3d f32: {second.count - third.end + second.end - second.start} of {second.count}"
+    ]
+    assert sweep.described(sweep.lacking(tasks, [parts[0], parts[2]])) == named
+
+
+def test_a_number_of_samples_is_not_exceeded() -> None:
+    tasks = list(sweep.tasks_of(list(OPERATORS).index("nn.functional.max_pool2d"), "f32", 5))
+    assert [(task.start, task.limit) for task in tasks] == [(0, 2), (2, 5)]
+
+
+class _Sleeper(sweep._Worker):  # pyright: ignore[reportPrivateUsage]
+    """A worker that does nothing."""
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, self.other = context.Pipe()
+        self.process = context.Process(target=time.sleep, args=(600,), daemon=True)
+        self.process.start()
+
+
+def test_a_part_that_is_late_is_named_and_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker ends, and it counts as failed."""
+    monkeypatch.setattr(sweep, "_Worker", _Sleeper)
+    monkeypatch.setattr(_Sleeper, "end", lambda worker: worker.process.kill())
+    first, second, *_ = sweep.tasks_of(list(OPERATORS).index("nn.functional.conv2d"), "f32", None)
+    late = list(sweep.outcomes_of([first], sweep.Settings("irc", 0.1, 1), 1))
+    assert [each.forward.failed for each in late] == [["not done after 0.1 s"]]
+    assert sweep.lacking([first, second], late) == [second]
+
+
+def test_no_part_is_begun_after_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_Worker", _Sleeper)
+    monkeypatch.setattr(_Sleeper, "end", lambda worker: worker.process.kill())
+    tasks = list(sweep.tasks_of(list(OPERATORS).index("nn.functional.conv2d"), "f32", None))
+    assert list(sweep.outcomes_of(tasks, sweep.Settings("irc", 60, 0), 1)) == []
