@@ -102,7 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     print(summary(outcomes))
     if lacks:
-        print(f"{len(lacks)} pairs of operator and element type lack samples, which --resume calls: {', '.join(lacks)}")
+        shown = ", ".join([*lacks[:6], *(["..."] if len(lacks) > 6 else [])])
+        print(f"{len(lacks)} pairs of operator and element type lack samples, which --resume calls: {shown}")
     return _status(outcomes, options.at_least)
 
 
