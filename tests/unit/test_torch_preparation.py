@@ -180,6 +180,24 @@ def test_new_strides_of_the_same_elements_leave_one_program(dynamic: bool) -> No
 
 
 @pytest.mark.usefixtures("fresh_torch")
+def test_gradients_of_means_of_channels_last_leave_one_program(graphs: dict[str, Compiled]) -> None:
+    """torch writes the gradient of the mean into all places of a row of zeros."""
+    model = Excited()
+    twin, x = copy.deepcopy(model), torch.randn(2, 8, 4, 4).to(memory_format=torch.channels_last)
+    gradients: list[list[Any]] = []
+    with watching(graphs.__setitem__):
+        for run, module in ((torch.compile(model, backend=backend), model), (twin, twin)):
+            leaf = x.clone().requires_grad_()
+            run(leaf).square().sum().backward()
+            gradients.append([leaf.grad, *(each.grad for each in module.parameters())])
+    assert {kind: (len(each.programs), each.division.reasons) for kind, each in graphs.items()} == {
+        "forward": (1, {}),
+        "backward": (1, {}),
+    }
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.usefixtures("fresh_torch")
 @pytest.mark.parametrize(
     ("size", "stride", "offset"),
     [((4, 6), (1, 4), 0), ((4, 3), (6, 1), 0), ((3, 6), (6, 1), 6), ((24,), (1,), 0)],
@@ -192,6 +210,25 @@ def test_new_strides_of_other_elements_stay(size: Sequence[int], stride: Sequenc
         return (x * 2).as_strided(size, stride, offset) + 1
 
     assert torch.equal(torch.compile(f, backend=backend)(x), f(x))
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [((4, 6), (6, 1), 0), ((24,), (1,), 0), ((6, 4), (1, 6), 0), ((3, 6), (6, 1), 6), ((2, 3), (6, 1), 0)],
+)
+def test_what_is_written_through_new_strides(size: Sequence[int], stride: Sequence[int], offset: int) -> None:
+    x, y = torch.zeros(4, 6), torch.randn(size)
+
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.as_strided_scatter(x, y, size, stride, offset)
+
+    module = make_fx(f, tracing_mode="fake")(x, y)
+    preparation.drop_new_strides(module.graph)
+    module.recompile()
+    assert torch.equal(module(x, y), f(x, y))
+    assert module(x, y).untyped_storage().data_ptr() != y.untyped_storage().data_ptr()
+    kept = module.graph.find_nodes(op="call_function", target=aten.as_strided_scatter.default)
+    assert bool(kept) == (stride == (1, 6) or offset > 0 or size == (2, 3))
 
 
 @pytest.mark.parametrize(("extent", "is_dropped"), [(1, True), (4, False)])

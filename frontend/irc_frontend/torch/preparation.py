@@ -4,6 +4,7 @@ their fast form."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -67,24 +68,56 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
 
 
 def drop_new_strides(graph: Graph) -> None:
-    """Has arrays to which `as_strided` gives strides of the same elements as they are. So torch means all places of
-    channels last: along axes of extent 1 the result has their strides."""
+    """Has `as_strided` that gives the same elements as what they are, the array itself or a view of it. So torch means
+    all places of channels last: along axes of extent 1 the result has their strides. In its gradient, it writes all
+    elements of a row of zeros, and cuts that row."""
     for node in graph.find_nodes(op="call_function", target=aten.as_strided.default):
-        operand = node.args[0]
+        operand, size = node.args[:2]
         source, value = _value(operand), _value(node)
-        if source is not None and value is not None and _are_same_elements(source, value):
+        if source is None or value is None or not _are_equal(source.storage_offset(), value.storage_offset()):
+            continue
+        if _are_same_elements(source, value):
             node.target, node.args, node.kwargs = aten.alias.default, (operand,), {}
+        elif _are_all_in_rows(source, value.shape, value.stride()):
+            node.target, node.args, node.kwargs = aten.view.default, (operand, size), {}
+    for node in graph.find_nodes(op="call_function", target=aten.as_strided_scatter.default):
+        (operand, written, size, stride), offset = node.args[:4], node.args[4] if len(node.args) > 4 else None
+        source, value = _value(operand), _value(written)
+        if source is None or value is None or not _is_row_major(value.shape, value.stride()):
+            continue
+        is_static = all(isinstance(extent, int) for extent in (*source.shape, *size, *stride))
+        if is_static and offset in (None, source.storage_offset()) and _are_all_in_rows(source, size, stride):
+            with graph.inserting_before(node):
+                view = graph.call_function(aten.view.default, (written, list(source.shape)))
+            view.meta = dict(node.meta)
+            node.target, node.args, node.kwargs = aten.clone.default, (view,), {}  # an array of its own
 
 
 def _are_same_elements(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether two views of one memory have the same elements at the same indices."""
-    if x.ndim != y.ndim or not _are_equal(x.storage_offset(), y.storage_offset()):
+    """Whether two views of one memory from one offset on have the same elements at the same indices."""
+    if x.ndim != y.ndim:
         return False
     axes = zip(x.shape, y.shape, x.stride(), y.stride(), strict=True)
     return all(_are_equal(n, m) and (_are_equal(n, 1) or _are_equal(a, b)) for n, m, a, b in axes)
 
 
-def _are_equal(a: int | torch.SymInt, b: int | torch.SymInt) -> bool:
+def _are_all_in_rows(x: torch.Tensor, size: Sequence[Any], stride: Sequence[Any]) -> bool:
+    """Whether an array is row-major, and such a view of its memory has all of it, row-major too."""
+    is_whole = _are_equal(prod(x.shape), prod(size))
+    return is_whole and _is_row_major(x.shape, x.stride()) and _is_row_major(size, stride)
+
+
+def _is_row_major(size: Sequence[Any], stride: Sequence[Any]) -> bool:
+    """Whether that is known for all sizes."""
+    inner: Any = 1
+    for extent, step in zip(reversed(size), reversed(stride), strict=True):
+        if not _are_equal(extent, 1) and not _are_equal(step, inner):
+            return False
+        inner *= extent
+    return True
+
+
+def _are_equal(a: Any, b: Any) -> bool:
     """Whether two numbers are equal for all sizes."""
     return statically_known_true(a == b)
 
