@@ -43,9 +43,10 @@ OUTSIDE = 3
 """How much longer rows take that lie outside of an operand, and are filled with zeros."""
 
 BEHIND = 2
-"""The same of columns of the last tile along N, where the right operand is contiguous along N: whole boxes lie outside.
-64 products of 128 x 4096 x 4096, whose last tiles of 128 x 192 were those of six SMs, took 490 us; what all SMs had
-besides takes 350 to 370 (benchmarks/results/2026-11-28-h100-kernels.json)."""
+"""The same of columns of the last tile along N, of many matrices whose right operands are contiguous along N: whole
+boxes lie outside. On an H100 64 products of 128 x 4096 x 4096 take 495 us in tiles of 128 x 192, which have such columns,
+and 371 in those of 128 x 256; 64 of 1024 cubed 244 and 200. One of 5120 cubed does not: 351 and 363. No tile was timed by
+itself (benchmarks/results/2026-11-28-h100-notes.md)."""
 
 COOL = 0.87
 """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
@@ -153,7 +154,7 @@ class Model:
         """The steps along K of a tile, in the mean of the tiles of the SM that has most of the last ones along N."""
         product, whole = self._product, self._mainloop(blocking)
         outside = -product.n % blocking.columns if product.rhs_along == "n" and product.n > blocking.columns else 0
-        if not outside:
+        if not outside or (product.batch == 1 and not product.is_grouped):
             return whole
         rounds = ceil_div(self._tiles(blocking), self._machine.sms)
         share = max(self._last_tiles(blocking), 1 / rounds)

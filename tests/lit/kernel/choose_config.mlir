@@ -36,7 +36,7 @@ func.func @given(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tens
 }
 
 // With a short K the epilogue is long beside the products: two consumer groups take turns in smaller tiles.
-// CHECK:      @turns matmul config<tile = {m = 128, n = 128, k = 64}, stages = 6, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @turns matmul config<tile = {m = 128, n = 192, k = 64}, stages = 4, cluster = [1, 1], warps = 4, schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @turns(%x: tensor<4096x1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
   %r = kernel.fused @turns matmul (%a = %x : tensor<4096x1024xbf16>, %b = %w : tensor<1024x4096xbf16>) -> tensor<4096x4096xf32> {
     %c = nd.matmul %a, %b {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<4096x4096xf32>
