@@ -149,9 +149,8 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     view = op.view.name_hint or (op.view.index if isinstance(op.view, BlockArgument) else "?")
     name = f"{'store' if is_store else 'load'} %{view}"
     access = access_of(op)
-    can_stage = can_exceed(op) and _loads_alone(op) and _has_known_places(op, access)
-    can_realign = _is_in_loop(op) or (can_exceed(op) and not _loads_alone(op))
-    can_realign &= not varying(access.size, dims_of(op))
+    can_stage = _can_exceed(op) and _loads_alone(op) and _has_known_places(op, access)
+    can_realign = _can_exceed(op) and not _loads_alone(op) and not varying(access.size, dims_of(op))
     is_copied = can_stage and _is_copied(value)
     return Use(name, access, shape, is_store, is_free, trips(op), can_realign, can_stage, is_copied)
 
@@ -161,7 +160,7 @@ def _is_copied(value: SSAValue) -> bool:
     return all(isinstance(use.operation, tile.StoreOp) for use in value.uses) and value.has_one_use()
 
 
-def can_exceed(op: tile.AccessOp) -> bool:
+def _can_exceed(op: tile.AccessOp) -> bool:
     """Whether an op loads for a program that computes elements one by one and stores those that there are: what it
     finds outside the view, or beside its elements, meets nothing else."""
     loop = op.parent_op()
@@ -171,15 +170,6 @@ def can_exceed(op: tile.AccessOp) -> bool:
     assert isinstance(program, tile.ProgramOp)
     is_plain = all(isinstance(each, PLAIN) or each.dialect_name() in ("arith", "math") for each in loop.body.block.ops)
     return is_plain and program.in_place is None
-
-
-def _is_in_loop(op: tile.AccessOp) -> bool:
-    """Whether an op loads in a loop inside of that over tiles, whose last step alone may end outside the view."""
-    if not isinstance(op, tile.LoadOp) or op.other is not None or not isinstance(op.parent_op(), scf.ForOp):
-        return False
-    program = op.view.owner.parent_op()
-    assert isinstance(program, tile.ProgramOp)
-    return program.in_place is None
 
 
 def _has_known_places(op: tile.AccessOp, access: MemoryAccess) -> bool:

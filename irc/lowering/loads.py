@@ -130,22 +130,8 @@ def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -
                 offset = e.select(exists, offset, -2 * vector)
             at, size = code.register(result, components), access.size if checked else None
             e.insert(cuda.LoadAcrossOp(pointer, e.index(offset), result.array, e.index(at), size=size, cache=cache))
-        if checked and op.exact is not None:
-            _clear_outside(code, op, result)
 
     return _Load(accesses, is_inside(code, op, fragment, beyond=2 * vector - 1) if is_worth else None)
-
-
-def _clear_outside(code: Code, op: tile.LoadOp, result: Registers) -> None:
-    """Sets to 0 what was loaded outside of the view."""
-    e, nothing = code.e, zero(code, result.element)
-    with code.each(result.fragment, 1) as components:
-        _, conditions = locate(code, op, result.fragment, components)
-        at = e.index(code.register(result, components))
-        inside = e.all(conditions)
-        assert inside is not None
-        kept = arith.SelectOp(inside, e.value(cuda.GetOp(result.array, at)), nothing)
-        e.insert(cuda.SetOp(result.array, at, e.value(kept)))
 
 
 def cache_of(op: tile.LoadOp | tile.LoadWindowOp) -> str | None:

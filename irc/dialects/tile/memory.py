@@ -123,15 +123,14 @@ class LoadOp(AccessOp):
     `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
     the box (irc/layout/staging.py); then what is outside the view may be anything. `turns`: for each bit of a lane's
     number, what it XORs into the positions of a run that the lane takes from there one after the other
-    (irc/layout/turns.py). `across`: the same, as vectors that begin within words are put together from whole words;
-    with `exact`, what is outside the view is 0 all the same."""
+    (irc/layout/turns.py). `across`: vectors that begin within words are put together from whole words, and what is
+    outside the view may be anything, too."""
 
     name = "tile.load"
     other = opt_operand_def()
     through = opt_prop_def(SharedAttr)
     turns = opt_prop_def(DenseArrayBase)
     across = opt_prop_def(UnitAttr)
-    exact = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
@@ -165,8 +164,6 @@ class LoadOp(AccessOp):
         self.verify_access(self.result.type)
         if self.other is not None:
             verify_same("`other` of type", self.view_type.element_type, self.other.type)
-        if self.exact is not None and self.across is None:
-            raise VerifyException("expected `across` of a load that is `exact`: others are")
         if self.turns is not None and self.through is None:
             raise VerifyException("expected `through`, found `turns` alone: lanes take turns in shared memory")
         if self.turns is not None and (len(self.turn_values) != LANE_BITS or min(self.turn_values) < 0):

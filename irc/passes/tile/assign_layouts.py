@@ -27,7 +27,7 @@ from irc.layout_assignment.accumulators import assign_accumulators
 from irc.layout_assignment.attributes import with_fragment
 from irc.layout_assignment.explain import explain
 from irc.layout_assignment.operand_layouts import assign_buffers
-from irc.layout_assignment.problems import can_exceed, problem_of
+from irc.layout_assignment.problems import problem_of
 from irc.layout_assignment.spaces import Space, collect
 from irc.layout_assignment.vectors import convert_vectors, part_fragment
 from irc.scheduling.channels import is_staging
@@ -165,7 +165,6 @@ def _convert_accesses(space: Space, plan: LayoutChoice) -> None:
             op.through = None if way.staged is None else tile.SharedAttr(way.staged.layout)
             op.turns = numbers(way.staged.turns) if way.staged is not None and way.staged.turns else None
             op.across = UnitAttr() if way.traffic.is_across else None
-            op.exact = UnitAttr() if way.traffic.is_across and op.checked_dims and not can_exceed(op) else None
         if way.exchange is not None:
             _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))
 
@@ -192,7 +191,7 @@ def _insert_convert(
         checked=op.checked_dims,
         location=op.location,
     )
-    loaded.across, loaded.exact = op.across, op.exact
+    loaded.across = op.across
     convert = tile.ConvertOp(loaded.result, value.type, through, op.location)
     space.values.remove(value)
     space.values.append(convert.result)

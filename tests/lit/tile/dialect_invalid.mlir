@@ -511,12 +511,3 @@ tile.program @p(%x: !tile.view<8xi32>, %y: !tile.view<64xf32>) {results = 1 : i6
     %a, %b, %c = tile.find_segment %x[%i] {rows = 0 : i64, most = 64 : i64} : !tile.view<8xi32>
   }
 }
-
-// -----
-
-tile.program @p(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>) {results = 1 : i64} {
-  tile.for_tiles (%i) extents [64] steps [8] {
-    // expected-error @below {{expected `across` of a load that is `exact`: others are}}
-    %a = tile.load %x[%i] {exact} : !tile.view<64xf32> -> tensor<8xf32>
-  }
-}
