@@ -44,9 +44,9 @@ OUTSIDE = 3
 
 BEHIND = 2
 """The same of columns of the last tile along N, of many matrices whose right operands are contiguous along N: whole
-boxes lie outside. On an H100 64 products of 128 x 4096 x 4096 take 495 us in tiles of 128 x 192, which have such columns,
-and 371 in those of 128 x 256; 64 of 1024 cubed 244 and 200. One of 5120 cubed does not: 351 and 363. No tile was timed by
-itself (benchmarks/results/2026-11-28-h100-notes.md)."""
+boxes lie outside. On an H100 64 products of 128 x 4096 x 4096 take 495 us in tiles of 128 x 192, which have such
+columns, and 371 in those of 128 x 256; 64 of 1024 cubed 244 and 200. One of 5120 cubed does not: 351 and 363. No tile
+was timed by itself (benchmarks/results/2026-11-28-h100-notes.md)."""
 
 COOL = 0.87
 """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
