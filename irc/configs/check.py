@@ -24,7 +24,6 @@ from irc.configs.product_instructions import (
     wgmma_operands,
 )
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp, TileSizes
-from irc.dialects.nd import MatmulOp
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
@@ -210,7 +209,7 @@ class _Check:
         if self._machine.exact_tiles:
             raise self._fail(f"only blocks of a GPU add in turn, {what}", 'split_sums = "parallel"')
         product = product_of(self._kernel)
-        if product.batch > 1 or product.is_grouped or not isinstance(cores[0], MatmulOp):
+        if product.batch > 1 or product.is_grouped or product.taps:
             raise self._fail(f"only products of two matrices are added in turn, {what}", 'split_sums = "parallel"')
         if config.schedule not in (None, "grid"):
             raise self._fail(f'blocks of one tile add in turn, found schedule = "{config.schedule}"', "grid")

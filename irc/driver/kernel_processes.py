@@ -22,8 +22,6 @@ from irc.tuning.worker import receive, send
 if TYPE_CHECKING:
     from irc.driver.kernel_worker import Finished, Job, Lowered
 
-VARIABLE = "IRC_PROCESSES"
-
 MOST = 16
 """Processes without the variable."""
 
@@ -46,9 +44,9 @@ class Lost(Exception):
 def process_count() -> int:
     """How many processes lower kernels: what `IRC_PROCESSES` says, else as many as this process has processors, at most
     `MOST`. 1 where this process alone does."""
-    given = os.environ.get(VARIABLE)
+    given = os.environ.get("IRC_PROCESSES")
     if given is not None and not (given.isdecimal() and int(given)):
-        raise IrcError(f"{VARIABLE}: expected a number of processes from 1 on, found {given!r}")
+        raise IrcError(f"IRC_PROCESSES: expected a number of processes from 1 on, found {given!r}")
     if not hasattr(os, "fork") or not sys.executable:
         return 1
     return min(processor_count(), MOST) if given is None else int(given)

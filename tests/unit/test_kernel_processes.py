@@ -46,7 +46,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Apart | None]]:
         return made[-1]
 
     monkeypatch.setenv("IRC_CACHE_DIR", "off")
-    monkeypatch.setenv(kernel_processes.VARIABLE, "2")
+    monkeypatch.setenv("IRC_PROCESSES", "2")
     monkeypatch.setattr(kernel_processes, "WORTH", 0)
     monkeypatch.setattr(building, "lower_apart", noting)
     yield made
@@ -54,7 +54,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Apart | None]]:
 
 def together(monkeypatch: pytest.MonkeyPatch, program: Any, **options: Any) -> Artifact:
     """Compiled by this process alone."""
-    monkeypatch.setenv(kernel_processes.VARIABLE, "1")
+    monkeypatch.setenv("IRC_PROCESSES", "1")
     return compile_artifact(program, arch="sm_90a", **options)
 
 
@@ -168,7 +168,7 @@ def test_ctrl_c_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", ""])
 def test_a_number_of_processes_is_checked(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    monkeypatch.setenv(kernel_processes.VARIABLE, given)
+    monkeypatch.setenv("IRC_PROCESSES", given)
     with pytest.raises(IrcError, match=f"IRC_PROCESSES: expected a number of processes from 1 on, found '{given}'"):
         process_count()
 

@@ -93,7 +93,7 @@ def test_a_pass_that_raises(
     assert lines[0] == "error: internal error in pass 'guard-masks': KeyError: 'no such thing'"
     assert lines[2:] == [f"reproducer: `irc-opt {path} --run-reproducer`"]
     text = path.read_text()
-    assert parse_reproducer(text).passes.startswith("guard-masks,plan-shared")
+    assert parse_reproducer(text).passes.startswith("guard-masks,queue-tiles")
     assert "tile.program" in text
     assert "cuda.kernel" not in text
     assert "f.irc" in text, "with the places of the program"

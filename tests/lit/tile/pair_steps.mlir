@@ -1,5 +1,4 @@
 // RUN: irc-opt %s -p pair-steps --split-input-file | filecheck %s
-// RUN: irc-opt %s -p pair-steps,schedule-loops,expand-schedule,await-dots --split-input-file | filecheck %s --check-prefix=ISSUED
 
 // Blocks of K with scales: two of them a step. Both products are issued, and the first one is added while the second
 // runs.
@@ -15,19 +14,6 @@
 // CHECK:           [[Q:%[a-z0-9_]+]] = tile.dot {{.*}}, %none
 // CHECK:           [[BOTH:%[a-z0-9_]+]] = tile.map [[FIRST]], [[Q]]
 // CHECK:           scf.yield [[BOTH]]
-// ISSUED-LABEL: tile.program @blocks(
-// ISSUED:         @compute
-// ISSUED:         scf.for
-// ISSUED:           [[SLOT:%slot[_0-9]*]], {{.*}} = tile.wait
-// ISSUED-NEXT:      [[P:%[a-z0-9_]+]] = tile.dot
-// ISSUED-NEXT:      [[OTHER:%slot[_0-9]*]], {{.*}} = tile.wait
-// ISSUED-NEXT:      [[Q:%[a-z0-9_]+]] = tile.dot
-// ISSUED:           [[FIRST:%[a-z0-9_]+]] = tile.dot_wait [[P]]
-// ISSUED-NEXT:      tile.release [[SLOT]]
-// ISSUED-NEXT:      tile.map {{.*}}, [[FIRST]]
-// ISSUED:           [[SECOND:%[a-z0-9_]+]] = tile.dot_wait [[Q]]
-// ISSUED-NEXT:      tile.release [[OTHER]]
-// ISSUED-NEXT:      tile.map {{.*}}, [[SECOND]]
 
 #shared = #tile.shared<(128,128):(128,1) swizzle(3,4,3)>
 #shared1 = #tile.shared<(128,128):(1,128) swizzle(3,4,3)>
