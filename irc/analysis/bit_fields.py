@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
+
+from irc.ir.properties import constant_of
 
 WIDTH = 8
 
@@ -58,10 +59,3 @@ def _masked(op: arith.AndIOp) -> BitField | None:
         return None
     inner, count = bit_field(op.lhs, unsigned=False), mask.bit_length()
     return BitField(inner.source, inner.first, count, True) if count <= inner.count else None
-
-
-def constant_of(value: SSAValue) -> int | None:
-    """The number that an integer is, if it is known."""
-    if isinstance(value.owner, arith.ConstantOp) and isinstance(number := value.owner.value, IntegerAttr):
-        return number.value.data
-    return None

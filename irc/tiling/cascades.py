@@ -166,8 +166,7 @@ def emit_cascade(program: ProgramTiling, plan: CascadePlan, results: Sequence[Re
     added = [each.result for each in sums]
     if added:
         program.op.sums = numbers([program.result_argument(result.index) for result in added])
-    for result in [each for each in results if each not in added]:
-        stage.store(program.result_argument(result.index), result.at, result.node)
+    stage.store_all([each for each in results if each not in added])
 
 
 class _RowStage(ReduceStage):

@@ -221,8 +221,7 @@ def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Resu
     if plan.parts > 1:
         _add_in_turn(program, stage, plan, results, loop.offsets[0])
         return
-    for result in results:
-        stage.store(program.result_argument(result.index), result.at, result.node)
+    stage.store_all(results)
 
 
 def _add_in_turn(

@@ -160,11 +160,12 @@ class ReduceStage(Stage):
         self.block.add_op(op)
         return op.results[len(parts) - 1]
 
-    # Columns
-
     def store_all(self, results: Sequence[Result]) -> None:
+        """Stores the elements of results that are on the stage's axes."""
         for result in results:
             self.store(self.program.result_argument(result.index), result.at, result.node)
+
+    # Columns
 
     def over(self, column: DomainDim, roots: Sequence[Node], initial: Sequence[SSAValue], step: Step) -> list[SSAValue]:
         """Runs `step(stage with the columns, accumulators) -> accumulators` for every

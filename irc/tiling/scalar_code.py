@@ -9,13 +9,12 @@ from collections.abc import Callable
 from functools import cache
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
-from irc.analysis.bit_fields import constant_of
 from irc.dialects.nd.table import Row
 from irc.dialects.scalar import FmodOp
+from irc.ir.properties import constant_of
 from irc.tiling.scalar_body import Body, Scalar, width_of
 
 ScalarCode = Callable[..., SSAValue]
@@ -211,7 +210,7 @@ def _opposite(body: Body, x: SSAValue, y: SSAValue) -> SSAValue:
 def power(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     if a.is_float:
         return body(math.PowFOp(a.value, b.value))
-    exponent = _constant_of(b.value)
+    exponent = constant_of(b.value)
     if exponent is None or exponent < 0:
         return _integer_power(body, a, b)
     result, power = body.constant(1, a.value.type), a.value
@@ -240,13 +239,6 @@ def _integer_power(body: Body, a: Scalar, b: Scalar) -> SSAValue:
     small = body.select(body.compare("eq", a.value, body.constant(-1, type)), of_minus_one, zero)
     small = body.select(body.compare("eq", a.value, one), one, small)
     return body.select(body.compare("slt", b.value, zero), small, result)
-
-
-def _constant_of(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def where(body: Body, test: Scalar, yes: Scalar, no: Scalar) -> SSAValue:

@@ -96,12 +96,9 @@ class GridSizeOp(AxisOp):
     name = "cuda.grid_size"
 
 
-@cpp("__shfl_sync(0xffffffffu, {value}, 0)", whole_warps=True)
-class WarpUniformOp(IRDLOperation):
-    """The value of lane 0 for the whole warp: lets the compiler keep a value that is the same in all lanes in a
-    uniform register."""
+class _Lane0Op(IRDLOperation):
+    """The value of lane 0 of a warp."""
 
-    name = "cuda.warp_uniform"
     T: ClassVar = VarConstraint("T", AnyAttr())
     value = operand_def(T)
     result = result_def(T)
@@ -110,6 +107,14 @@ class WarpUniformOp(IRDLOperation):
 
     def __init__(self, value: SSAValue) -> None:
         super().__init__(operands=[value], result_types=[value.type])
+
+
+@cpp("__shfl_sync(0xffffffffu, {value}, 0)", whole_warps=True)
+class WarpUniformOp(_Lane0Op):
+    """The value of lane 0 for the whole warp: lets the compiler keep a value that is the same in all lanes in a
+    uniform register."""
+
+    name = "cuda.warp_uniform"
 
 
 class NewArray(MemoryEffect):
@@ -195,16 +200,8 @@ class AssumeOp(EffectOp):
 
 
 @cpp("__shfl_sync(1u, {value}, 0)")
-class FirstLaneOp(IRDLOperation):
+class FirstLaneOp(_Lane0Op):
     """The value of lane 0 of a warp, where no other lane runs: lets the compiler keep a value that a thread by itself
     has found in a uniform register."""
 
     name = "cuda.first_lane"
-    T: ClassVar = VarConstraint("T", AnyAttr())
-    value = operand_def(T)
-    result = result_def(T)
-    traits = traits_def(NoMemoryEffect())
-    assembly_format = "$value attr-dict `:` type($value)"
-
-    def __init__(self, value: SSAValue) -> None:
-        super().__init__(operands=[value], result_types=[value.type])
