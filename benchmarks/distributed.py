@@ -24,7 +24,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import torch
 import torch._dynamo as dynamo
@@ -55,6 +56,7 @@ class Rank:
         # On CPUs torch.compile would need a compiler of C++.
         self.compilers = ["irc"] if args.cpu or args.no_compile else list(COMPILERS)
         self.bucket: float = args.bucket
+        self.options: dict[str, Any] = {"irc": {"options": {"graphs": args.graphs}}}
         self.number, self.world, self.small = number, world, args.small or args.cpu
         self.device = torch.device("cpu") if args.cpu else torch.device("cuda", number)
         self.is_cpu = args.cpu
@@ -122,7 +124,10 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
     runs: dict[str, Any] = {}
     for name, model in models.items():
         is_alone = name.endswith(" alone")
-        options = COMPILERS[name.removesuffix(" alone")]
+        if is_alone:
+            model.__class__ = _alone(type(model))
+        compiler = name.removesuffix(" alone")
+        options = COMPILERS[compiler] | rank.options.get(compiler, {})
         runs[name] = torch.compile(model if is_alone else _ddp(model, rank), dynamic=False, **options)
     torch.set_float32_matmul_precision("highest")
     reference = _average(rank, _gradients(first, first, batch, None))
@@ -146,6 +151,13 @@ def run_training(rank: Rank, training: Training) -> list[dict[str, Any]]:
         "collectives hidden": rank.profiled(training.name, steps["irc"]),
     }
     return [row]
+
+
+def _alone(model: type[nn.Module]) -> type[nn.Module]:
+    """The class with code of its own, which torch.compile does not take for what it divided for DDP."""
+    forward = cast("FunctionType", model.forward)
+    own = FunctionType(forward.__code__.replace(), forward.__globals__, None, forward.__defaults__, forward.__closure__)
+    return type(model.__name__, (model,), {"forward": own})
 
 
 def _ddp(model: nn.Module, rank: Rank) -> nn.Module:
@@ -309,6 +321,7 @@ def work(number: int, world: int, args: argparse.Namespace) -> None:
         device_id=None if args.cpu else torch.device("cuda", number),
     )
     rank = Rank(number, world, args)
+    dynamo.config.optimize_ddp = not args.whole
     if rank.small:  # graphs are divided as those of large sizes are
         collectives.MIN_HIDDEN, collectives.BUCKET = 0, 1
     record: dict[str, Any] = {"machine": describe(), "ranks": world, "backend": dist.get_backend(), "rows": []}
@@ -331,6 +344,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cpu", action="store_true", help="small sizes by gloo")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="without torch.compile")
+    parser.add_argument("--graphs", action="store_true", help="DDP's steps of irc as CUDA graphs")
+    parser.add_argument("--whole", action="store_true", help="DDP's graphs are not divided for its buckets")
     parser.add_argument("--bucket", type=float, default=25.0, help="MiB of gradients that DDP averages at a time")
     parser.add_argument("--seconds", type=float, default=570.0, help="after which everything ends")
     parser.add_argument("--trace", help="file for a trace of all ranks")

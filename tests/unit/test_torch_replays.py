@@ -1,9 +1,14 @@
-"""Graphs in inference as CUDA graphs: which arguments are read where they are, and what is captured again. What is
-captured is done anew by the function that enqueued it, on the arrays that it had then."""
+"""Graphs as CUDA graphs: which arguments are read where they are, what is captured again, and what is lent. What is
+captured is done anew by the function that enqueued it, on the memory that it had then."""
 
 from __future__ import annotations
 
+import copy
+import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,23 +21,57 @@ from irc_frontend.torch import replays
 from irc_frontend.torch.replays import NotCaptured, Replays, why_not_captured
 
 captures: list[list[Any]] = []
+replayed: list[str] = []
+is_capturing: list[str] = []
+Work = tuple[Callable[[list[Any]], Sequence[Any]], list[Any], list[Any]]
+recorded: list[Work] = []
+"""The functions that ran, with memory, which keeps no tensor alive, and what was in it."""
+
+
+def memory_of(x: Any) -> Any:
+    """A tensor of the same memory that does not own it, as a CUDA graph knows it."""
+    if not isinstance(x, torch.Tensor) or not x.numel():
+        return x
+    size = 1 + sum((extent - 1) * stride for extent, stride in zip(x.shape, x.stride(), strict=True))
+    memory = (ctypes.c_char * (size * x.element_size())).from_address(x.data_ptr())
+    return torch.frombuffer(memory, dtype=x.dtype).as_strided(x.shape, x.stride())
+
+
+def recording(run: Callable[[list[Any]], Sequence[Any]]) -> Callable[[list[Any]], Sequence[Any]]:
+    def work(arguments: list[Any]) -> Sequence[Any]:
+        recorded.append((run, list(map(memory_of, arguments)), [x.clone() for x in arguments if is_capturing]))
+        return run(arguments)
+
+    return work
 
 
 class Again:
     """A graph that works as a CUDA graph does: into the arrays that it made when it was captured."""
 
-    def __init__(self, work: Callable[[], Sequence[Any]], results: Sequence[torch.Tensor]):
-        self._work, self._results = work, results
+    def __init__(self, work: Work, results: Sequence[Any]):
+        self._work, self._results = work, [memory_of(x) for x in results]
+
+    def is_replayable(self) -> bool:
+        return True
 
     def replay(self) -> None:
-        for result, value in zip(self._results, self._work(), strict=True):
-            result.copy_(value)
+        run, arguments, _ = self._work
+        replayed.append("")
+        for result, value in zip(self._results, run(list(arguments)), strict=True):
+            if isinstance(value, torch.Tensor):
+                result.copy_(value)
 
 
 def again(work: Callable[[], Sequence[Any]]) -> tuple[Again, Sequence[Any]]:
+    """What is enqueued does nothing yet: what it wrote to arguments is taken back."""
+    is_capturing.append("")
     results = work()
-    captures.append([results])
-    return Again(work, results), results
+    is_capturing.clear()
+    _, arguments, before = recorded[-1]
+    for x, value in zip(arguments, before, strict=True):
+        x.copy_(value)
+    captures.append([])
+    return Again(recorded[-1], results), results
 
 
 def step(weight: torch.Tensor, x: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
@@ -52,7 +91,7 @@ def replays_of(static: Sequence[int] = (0,)) -> Replays:
         cache += x
         return [cache * weight]
 
-    return Replays(module, run, static, again)
+    return Replays(module, recording(run), static, again)
 
 
 def test_a_graph_does_what_calls_do() -> None:
@@ -62,10 +101,7 @@ def test_a_graph_does_what_calls_do() -> None:
     wanted = torch.zeros(4)
     for number in range(4):
         x = torch.full((4,), float(number))
-        captured_before = len(captures)
         (y,) = replays([weight, x, cache])
-        if len(captures) > captured_before:  # this capture enqueues by doing
-            wanted += x
         wanted += x
         torch.testing.assert_close(cache, wanted)
         torch.testing.assert_close(y, wanted * 2)
@@ -95,7 +131,7 @@ def test_what_moves_is_captured_again() -> None:
 def test_what_always_moves_is_not_captured() -> None:
     replays, x = replays_of(), torch.ones(4)
     kept = [torch.zeros(4) for _ in range(replays_module_limit() + 2)]
-    with pytest.warns(NotCaptured, match="moved 8 times"):
+    with pytest.warns(NotCaptured, match="cache_1 moved, and it was captured 8 times before"):
         for cache in kept:
             replays([x, x, cache])
     before = len(captures)
@@ -134,3 +170,111 @@ def test_graphs_that_can_be_captured() -> None:
     assert why_not_captured(on_gpu(torch.relu, x)) is None
     assert why_not_captured(on_gpu(lambda x: torch.var_mean(x, 0), x)) is None
     assert why_not_captured(make_fx(torch.relu, tracing_mode="fake")(x)) == "arg0_1 is on the cpu"
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(6, 32), torch.nn.BatchNorm1d(32), torch.nn.GELU(), torch.nn.Linear(32, 3)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x).square().mean()
+
+
+def one_by_one(step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    for x in xs:
+        loss = step(x)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        yield loss.item()
+
+
+def kept_losses(step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    losses: list[torch.Tensor] = []
+    for x in xs:
+        losses.append(step(x))
+        losses[-1].backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    yield from map(torch.Tensor.item, losses)
+
+
+def sums(step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    """Gradients of two batches: the first ones are kept."""
+    for number, x in enumerate(xs):
+        loss = step(x)
+        loss.backward()
+        if number % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+        yield loss.item()
+
+
+def two_forward(step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    """Some steps have two forward passes before the backward passes."""
+    for number, (x, y) in enumerate(pairwise(xs)):
+        first = step(x)
+        second = step(y) if number in (3, 4, 7) else first
+        first.backward(retain_graph=True)
+        if number % 3 == 2:
+            first.backward()
+        if second is not first:
+            second.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        yield first.item() + second.item()
+
+
+def no_backward(step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    for number, x in enumerate(xs):
+        loss = step(x)
+        if number % 4 != 3:
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        yield loss.item()
+
+
+def two_copies(step: partial[torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]) -> Any:
+    """Two models by turns, which call one graph."""
+    model = copy.deepcopy(step.args[0])
+    second = torch.optim.SGD(model.parameters(), 0.1)
+    for x in xs:
+        for each, its in ((step, optimizer), (partial(step.func, model), second)):
+            loss = each(x)
+            loss.backward()
+            its.step()
+            its.zero_grad()
+            yield loss.item()
+
+
+@pytest.mark.parametrize("train", [one_by_one, kept_losses, sums, two_forward, no_backward, two_copies])
+def test_training_with_graphs_has_the_numbers_of_calls(train: Callable[..., Any], monkeypatch: Any) -> None:
+    def replays(module: GraphModule, run: Any, static: Sequence[int], **options: Any) -> Replays:
+        return Replays(module, recording(run), static, again, **options)
+
+    module = import_module("irc_frontend.torch.backend")  # whose name is also that of its function
+    monkeypatch.setattr(module, "Replays", replays)
+    monkeypatch.setattr("irc_frontend.torch.replays.MIN_LENT", 0)
+    monkeypatch.setattr(module, "why_not_captured", lambda module: None)
+    captures.clear()
+    torch.manual_seed(0)
+    first, xs = Net(), torch.randn(10, 16, 6).unbind()
+    found: dict[bool, Any] = {}
+    for graphs in (False, True):
+        torch._dynamo.reset()
+        model = copy.deepcopy(first)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+        call = torch.compile(Net.__call__, backend="irc", dynamic=False, options={"graphs": graphs})
+        replayed.clear()
+        losses = list(train(partial(call, model), optimizer, xs))
+        found[graphs] = losses, [x.detach().clone() for x in model.state_dict().values()]
+        assert bool(replayed) == graphs
+    assert found[False][0] == found[True][0]
+    for one, other in zip(found[False][1], found[True][1], strict=True):
+        assert torch.equal(one, other)
+    assert 2 <= len(captures) <= 6
+    assert len(replayed) >= 8

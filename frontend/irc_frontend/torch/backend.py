@@ -65,8 +65,8 @@ def backend(
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
     Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
-    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: graphs in
-    inference whose shapes are static are CUDA graphs from their second call on. Modes: `default`, `reduce-overhead`,
+    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: graphs whose
+    shapes are static are CUDA graphs from their second call on. Modes: `default`, `reduce-overhead`,
     which has graphs, and `max-autotune` and `max-autotune-no-cudagraphs`, which tune."""
     if mode not in MODES:
         raise ValueError(f"the irc backend has the modes {', '.join(MODES)}, found {mode}")
@@ -103,11 +103,12 @@ def _compile(
     with autotuned(autotune), seldom_collecting():
         run = _compiled(module, inputs, kind, max_shapes)
     is_static = not any(_is_symbolic(node.meta.get("val")) for node in module.graph.find_nodes(op="placeholder"))
-    if not graphs or kind != "inference" or not is_static or why_not_captured(module) is not None:
+    if not graphs or not is_static or why_not_captured(module) is not None:
         return run
     context = TracingContext.try_get()
-    static = () if context is None or context.fw_metadata is None else context.fw_metadata.static_input_indices
-    return boxed(Replays(module, run, static))
+    metadata = None if kind == "backward" or context is None else context.fw_metadata
+    static = () if metadata is None else metadata.static_input_indices
+    return boxed(Replays(module, run, static, kind=kind, visible=_visible(kind)))
 
 
 def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
