@@ -33,6 +33,10 @@ def _run(arguments: list[str]) -> int:
         from irc_tools.dataset import command
 
         return command.run(arguments[1:])
+    if arguments[:1] == ["exhaustive"]:
+        from irc_tools.exhaustive import command
+
+        return command.run(arguments[1:])
     return _tune(arguments)
 
 
@@ -64,7 +68,8 @@ def argument_parser() -> argparse.ArgumentParser:
         description="Searches for the config of each kernel of a program with which it is fastest, and keeps what it "
         "finds: every later compilation takes it. Ctrl-C ends the search with the best so far. `irc-tune show` prints "
         "what is kept, `irc-tune export FILE` and `irc-tune import FILE` ship it, `irc-tune measurements FILE` writes "
-        "all that was measured, `irc-tune dataset FILE` measures configs of many programs.",
+        "all that was measured, `irc-tune dataset FILE` measures configs of many programs, `irc-tune exhaustive FILE` "
+        "says how far the heuristic is from the best.",
         allow_abbrev=False,
     )
     add_variant(parser)

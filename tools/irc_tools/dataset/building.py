@@ -6,19 +6,19 @@ up. Rows of a kernel are written together when it is timed.
 
 from __future__ import annotations
 
-import itertools
 import queue
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from irc.driver.measuring import CompiledJob
 from irc.driver.tuning import COMPILE_MEMORY
 from irc.tuning.bench import STOPPED, TIMED, Fault
 from irc.tuning.session import Settings
-from irc.tuning.workers import Setup, Timing, Worker
+from irc.tuning.workers import Setup, Timing
+from irc_tools.dataset.crew import Crew
 from irc_tools.dataset.planning import Built, Plan, PlanJob
 from irc_tools.dataset.rows import COMPILED, Row
 from irc_tools.dataset.sources import Source
@@ -58,34 +58,19 @@ class _Kernel:
     compiled: dict[int, Any] = field(default_factory=dict[int, Any])
 
 
-@dataclass(order=True)
-class _Task:
-    """What a process is asked for; the least comes first."""
-
-    order: tuple[int, int]
-    job: Any = field(compare=False)
-    kernel: _Kernel | None = field(compare=False)
-    number: int = field(compare=False)
-
-
 class Pipeline:
     """Compiles the candidates of programs' kernels in processes of its own."""
 
     def __init__(self, setup: Setup, sources: Sequence[Source], wanted: Wanted, settings: Settings, log: Log):
-        self._wanted, self._settings, self._log = wanted, settings, log
-        self._tasks: queue.PriorityQueue[_Task] = queue.PriorityQueue()
+        self._wanted, self._log = wanted, log
         self._ready: queue.SimpleQueue[_Kernel | None] = queue.SimpleQueue()
-        self._lock, self._count = threading.Lock(), itertools.count()
         self._known: set[Key] = set()
-        self._workers = [Worker(setup) for _ in range(settings.worker_count)]
         self._left = len(sources)
-        """Tasks that are not done."""
+        """Jobs that are not done."""
+        self._crew = Crew(setup, settings.worker_count, settings.compile_timeout)
         for number, source in enumerate(sources):
             job = PlanJob(source, wanted.arch, wanted.count, wanted.seed)
-            self._put(number - AHEAD, job, None, number)
-        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in self._workers]
-        for thread in self._threads:
-            thread.start()
+            self._crew.put((number - AHEAD,), job, partial(self._planned, source, number))
 
     def kernels(self, deadline: float) -> Iterator[tuple[Plan, list[Built | Fault]]]:
         """Kernels whose candidates are compiled, and what became of each. Ends with the programs, or at the
@@ -101,43 +86,24 @@ class Pipeline:
 
     def close(self) -> None:
         """Ends the processes."""
-        with self._lock:
-            self._left = 0
-        for _ in self._threads:
-            self._put(-1 << 30, None, None, 0)
-        for thread, worker in zip(self._threads, self._workers, strict=True):
-            while thread.is_alive():
-                worker.interrupt()
-                thread.join(0.1)
-        for worker in self._workers:
-            worker.close()
+        self._crew.close()
 
-    def _put(self, order: int, job: Any, kernel: _Kernel | None, number: int) -> None:
-        self._tasks.put(_Task((order, next(self._count)), job, kernel, number))
-
-    def _work(self, worker: Worker) -> None:
-        while (task := self._tasks.get()).job is not None:
-            try:
-                found = worker.ask("compile", task.job, timeout=self._settings.compile_timeout)
-            except Fault as fault:
-                found = fault
-            with self._lock:
-                self._take(task, found)
-
-    def _take(self, task: _Task, found: Any) -> None:
-        """What became of a task."""
-        if self._left == 0:
-            return
-        self._left -= 1
-        if task.kernel is not None:
-            task.kernel.compiled[task.number] = found
-            if len(task.kernel.compiled) == len(task.kernel.plan.candidates):
-                self._ready.put(task.kernel)
-        elif isinstance(found, Fault):
-            self._log(f"{task.job.source.name}: {found.outcome}: {found.reason}")
+    def _planned(self, source: Source, order: int, found: Any) -> None:
+        if isinstance(found, Fault):
+            self._log(f"{source.name}: {found.outcome}: {found.reason}")
         else:
             for plan in found:
-                self._start(plan, task.number)
+                self._start(plan, order)
+        self._done()
+
+    def _compiled(self, kernel: _Kernel, number: int, found: Any) -> None:
+        kernel.compiled[number] = found
+        if len(kernel.compiled) == len(kernel.plan.candidates):
+            self._ready.put(kernel)
+        self._done()
+
+    def _done(self) -> None:
+        self._left -= 1
         if self._left == 0:
             self._ready.put(None)
 
@@ -152,7 +118,7 @@ class Pipeline:
         kernel = _Kernel(replace(plan, candidates=(first, *left)))
         self._left += len(kernel.plan.candidates)
         for number, candidate in enumerate(kernel.plan.candidates):
-            self._put(order, candidate.job, kernel, number)
+            self._crew.put((order,), candidate.job, partial(self._compiled, kernel, number))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -105,26 +105,34 @@ def resources_of(artifact: Artifact) -> dict[str, int]:
 
 def plans(job: PlanJob) -> list[Plan]:
     """Of each kernel of a program that irc fuses, or of the call of a kernel. IrcError where that is not lowered."""
-    source, machine = job.source, target(job.arch)
+    return [
+        plan_of(job.source, kind, subject, chosen(subject.space, job.count, job.seed))
+        for kind, subject in subjects(job.source, job.arch)
+    ]
+
+
+def subjects(source: Source, arch: str) -> list[tuple[str, Subject]]:
+    """The kernels of a program, and the kinds of their anchors. IrcError where that is not lowered."""
     if source.file is not None:
         with irc_frontend.target("cuda"):
-            return [_plan(job, LANGUAGE, _subject_of_call(source.file, source.text))]
-    options = replace(Options(job.arch), any_order=source.any_order)
+            return [(LANGUAGE, _subject_of_call(source.file, source.text))]
+    options = replace(Options(arch), any_order=source.any_order)
     module = isolate(parse(source.text, source.name, dims=dict(source.dims)))
-    set_target(module, job.arch)
+    set_target(module, arch)
     return [
-        _plan(job, tunable.kernel.kind.value, subject_of(tunable, machine, options))
+        (tunable.kernel.kind.value, subject_of(tunable, target(arch), options))
         for tunable in tunable_kernels(module, options)
     ]
 
 
-def _plan(job: PlanJob, kind: str, subject: Subject) -> Plan:
+def plan_of(source: Source, kind: str, subject: Subject, configs: Iterable[ConfigAttr]) -> Plan:
+    candidates = tuple(candidate_of(subject, config) for config in configs)
+    return Plan(source.name, kind, subject.key, subject.chip, candidates)
+
+
+def candidate_of(subject: Subject, config: ConfigAttr) -> Candidate:
     space = subject.space
-    candidates = tuple(
-        Candidate(config_text(config), space.estimate(config), space.parts(config), subject.job(config))
-        for config in chosen(space, job.count, job.seed)
-    )
-    return Plan(job.source.name, kind, subject.key, subject.chip, candidates)
+    return Candidate(config_text(config), space.estimate(config), space.parts(config), subject.job(config))
 
 
 def _subject_of_call(file: Path, call: str) -> Subject:
