@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from irc.analysis.op_classes import shape_of
 from irc.analysis.product_problem import product_of
@@ -10,12 +11,13 @@ from irc.analysis.reduction_problem import reduction_of
 from irc.configs.cascade import choose_cascade
 from irc.configs.check import check_config
 from irc.configs.cpu import choose_on_cpu
-from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last
+from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last, with_registers
 from irc.configs.product import choose_product
 from irc.configs.windows import choose_windows, reads_windows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.targets import Target, shares_gpu
 from irc.support.diagnostics import IrcError
+from irc.support.integers import ceil_div
 
 
 def legal_config(kernel: FusedOp, machine: Target, instruction: str | None) -> ConfigAttr:
@@ -58,4 +60,16 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_windows(kernel, machine)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    yield chosen.replace(evict_last=evict_last(kernel, machine))
+    config = given.completed(chosen)
+    assert config.warps is not None
+    roomy = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
+    yield roomy.replace(evict_last=evict_last(kernel, machine))
+
+
+def _blocks(kernel: FusedOp, config: ConfigAttr) -> int:
+    """Of a kernel that memory bounds."""
+    assert config.tile is not None
+    if kernel.kind is Anchor.REDUCE:
+        return ceil_div(reduction_of(kernel).rows, config.tile["d"]) * (config.split or 1)
+    elements = max((prod(shape_of(value)) for value in kernel.outputs), default=1)
+    return ceil_div(elements, max(1, prod(config.tile.values())))

@@ -292,6 +292,6 @@ class KernelSpace(ConfigSpace):
     def _memory_fields() -> dict[str, Sequence[Any]]:
         return {
             "warps": (1, 2, 4, 8, 16, 32),
-            "occupancy": (None, 1, 2, 3, 4, 6, 8, 12, 16),
+            "occupancy": (1, 2, 3, 4, 6, 8, 12, 16),
             "evict_last": (None, "inputs"),
         }

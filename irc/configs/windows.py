@@ -23,7 +23,8 @@ VECTOR = 16
 
 THREADS = 256
 PRODUCT_THREADS = 128
-"""Where elements of windows are multiplied: threads have many elements then, and blocks end at different times."""
+"""Where elements of windows are multiplied: threads have many elements then, all the registers that they need, and
+blocks end at different times."""
 
 MAX_HELD = 96
 """Elements that a thread reads, so that it has them in registers, and an SM has threads enough."""
@@ -46,12 +47,14 @@ def choose_windows(kernel: FusedOp, machine: Target) -> ConfigAttr:
     vector = max(1, VECTOR // max((element_of(value.type).size for value in kernel.outputs), default=4))
     windows = [op for op in kernel.block.ops if is_window(op)]
     each = min((_elements(op, vector) for op in windows), default=vector)
-    threads = PRODUCT_THREADS if any(len(op.operands) > 1 for op in windows) else THREADS
+    multiplies = any(len(op.operands) > 1 for op in windows)
+    threads = PRODUCT_THREADS if multiplies else THREADS
     while each > 1 and ceil_div(elements, threads * each) < machine.sms:
         each //= 2
     while threads > 32 and ceil_div(elements, threads * each) < machine.sms:
         threads //= 2
-    return ConfigAttr.of(tile=TileSizes(d=threads * each), warps=threads // 32, schedule="grid")
+    occupancy = 1 if multiplies else None
+    return ConfigAttr.of(tile=TileSizes(d=threads * each), warps=threads // 32, schedule="grid", occupancy=occupancy)
 
 
 def _elements(op: Operation, vector: int) -> int:

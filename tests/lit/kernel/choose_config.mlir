@@ -179,13 +179,39 @@ func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
   func.return %r : tensor<8192xf32>
 }
 
-// CHECK:      @moved permute config<tile = {result = 64, operand = 64}, warps = 8, schedule = "grid">
+// CHECK:      @moved permute config<tile = {result = 64, operand = 64}, warps = 8, schedule = "grid", occupancy = 1>
 func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %r = kernel.fused @moved permute (%a = %x : tensor<512x512xf32>) -> tensor<512x512xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<512x512xf32> -> tensor<512x512xf32>
     kernel.yield %p : tensor<512x512xf32>
   }
   func.return %r : tensor<512x512xf32>
+}
+
+// Where there are blocks enough, those share an SM whose threads have 64 registers, or 128 to permute.
+// CHECK:      @transposed permute config<tile = {result = 64, operand = 64}, warps = 8, schedule = "grid", occupancy = 2, evict_last = "inputs">
+// CHECK:      @mapped map config<tile = {d = 1024}, warps = 8, schedule = "grid", occupancy = 4, evict_last = "inputs">
+// CHECK:      @ragged reduce config<tile = {d = 4, r = 1024}, warps = 8, {{.*}} occupancy = 4>
+func.func @transposed(%x: tensor<8192x4096xf32>) -> tensor<4096x8192xf32> {
+  %r = kernel.fused @transposed permute (%a = %x : tensor<8192x4096xf32>) -> tensor<4096x8192xf32> {
+    %p = nd.permute %a {permutation = [1, 0]} : tensor<8192x4096xf32> -> tensor<4096x8192xf32>
+    kernel.yield %p : tensor<4096x8192xf32>
+  }
+  func.return %r : tensor<4096x8192xf32>
+}
+func.func @mapped(%x: tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+  %r = kernel.fused @mapped map (%a = %x : tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+    %y = nd.abs %a : tensor<8192x4096xf32>
+    kernel.yield %y : tensor<8192x4096xf32>
+  }
+  func.return %r : tensor<8192x4096xf32>
+}
+func.func @ragged(%x: tensor<8192x777xf32>) -> tensor<8192xf32> {
+  %r = kernel.fused @ragged reduce (%a = %x : tensor<8192x777xf32>) -> tensor<8192xf32> {
+    %m = nd.max %a {axes = [1]} : tensor<8192x777xf32> -> tensor<8192xf32>
+    kernel.yield %m : tensor<8192xf32>
+  }
+  func.return %r : tensor<8192xf32>
 }
 
 // The code of two consumer groups stays in an SM: erf takes thrice the instructions of a sigmoid.
