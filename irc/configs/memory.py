@@ -13,7 +13,7 @@ from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.layout.requests import REGISTER_BYTES
-from irc.support.integers import ceil_div, power_of_two
+from irc.support.integers import ceil_div, power_of_two, round_up
 
 MIN_PER_THREAD = 4
 """Elements of a step that a thread takes: 16 bytes of f32."""
@@ -174,7 +174,7 @@ def _step_threads(reduction: Reduction, machine: Target) -> int:
 def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     together = reduction.together
     length, columns = power_of_two(reduction.extent // together), reduction.columns * together
-    width = min(COLUMN_BYTES // reduction.loaded.size, power_of_two(columns))
+    width = _width(reduction, columns)
     if length <= STEP or (reduction.returns and 8 * length <= LONGEST_PERSISTENT):
         width = max(1, min(width, LONGEST_PERSISTENT // length))
         while width * length < SHORT_COLUMNS and ceil_div(reduction.rows, 2 * width) >= BLOCKS_PER_SM * machine.sms:
@@ -189,6 +189,19 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
     step = min(max(1, _step(reduction, machine) // width), length)
     split = split or (1 if max(together, reduction.inner) > 1 else None)
     return ConfigAttr.of(tile=_tile(reduction, width, step), reduction="looped", unroll=UNROLL, split=split)
+
+
+def _width(reduction: Reduction, columns: int) -> int:
+    """Columns side by side in a tile. Where elements are loaded one by one, lanes beside a row's end cost as much as
+    those in it: of 129 columns of bf16 tiles of 32 leave 31 idle, one of 256 leaves 127."""
+    width = min(COLUMN_BYTES // reduction.loaded.size, power_of_two(columns))
+    if reduction.is_aligned:
+        return width
+    widths = [width]
+    while widths[-1] * reduction.loaded.size > 2 * SECTOR:
+        widths.append(widths[-1] // 2)
+    least = min(round_up(columns, each) for each in widths)
+    return next(each for each in widths if 8 * round_up(columns, each) <= 9 * least)
 
 
 def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> int | None:

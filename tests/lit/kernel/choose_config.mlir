@@ -169,6 +169,16 @@ func.func @whole(%x: tensor<4096x8192xf32>) -> tensor<f32> {
   func.return %r : tensor<f32>
 }
 
+// Of columns whose rows begin anywhere, as few lanes are idle as can be: five tiles of 32 have 129.
+// CHECK:      @odd_columns reduce config<tile = {d = 32, r = 64}, warps = 8, {{.*}}reduction = "looped", unroll = 4, occupancy = 4>
+func.func @odd_columns(%x: tensor<512x1023x129xbf16>) -> tensor<512x129xbf16> {
+  %r = kernel.fused @odd_columns reduce (%a = %x : tensor<512x1023x129xbf16>) -> tensor<512x129xbf16> {
+    %s = nd.max %a {axes = [1]} : tensor<512x1023x129xbf16> -> tensor<512x129xbf16>
+    kernel.yield %s : tensor<512x129xbf16>
+  }
+  func.return %r : tensor<512x129xbf16>
+}
+
 // Columns go side by side.
 // CHECK:      @columns reduce config<tile = {d = 128, r = 8}, warps = 8, {{.*}}split = 17, reduction = "looped", unroll = 4, occupancy = 8>
 func.func @columns(%x: tensor<16384x8192xf32>) -> tensor<8192xf32> {
