@@ -21,7 +21,7 @@ from irc.ir.dtypes import element_named
 from irc.support.diagnostics import IrcError
 from irc_frontend.graph import CALL, DEFERRED, EMPTY, HOST, LAUNCH, LEAF, Node, fail
 from irc_frontend.host import call_of
-from irc_frontend.launch import Launch
+from irc_frontend.launch import CodeLaunch, Launch
 from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
@@ -47,7 +47,7 @@ class Builder:
     def __init__(self, has_calls: bool = False):
         self.values: dict[Node, SSAValue] = {}
         """What is known of nodes."""
-        self.programs: dict[Launch, str] = {}
+        self.programs: dict[Launch | CodeLaunch, str] = {}
         """The symbols of the programs that are launched."""
         self.calls: dict[Operation, Node] = {}
         """Which call an op is: a node that is one of its results."""
@@ -84,10 +84,11 @@ class Builder:
     def _launch(self, node: Node, operands: Sequence[SSAValue]) -> Operation:
         """The launch of a kernel's program, which is named here."""
         launch = dict(node.attributes)["program"]
-        assert isinstance(launch, Launch)
+        assert isinstance(launch, Launch | CodeLaunch)
         taken = set(self.programs.values())
         if launch not in self.programs:
-            names = (f"{launch.name}_{number}" for number in range(len(taken) + 1))
+            base = launch.name if launch.name != FUNCTION else f"{FUNCTION}_kernel"  # others are called after FUNCTION
+            names = (f"{base}_{number}" for number in range(len(taken) + 1))
             self.programs[launch] = next(name for name in names if name not in taken)
         return LaunchOp(self.programs[launch], operands, launch.result_types, location=location_of_node(node))
 

@@ -1,12 +1,13 @@
-"""A kernel's program as the attribute of a recorded launch."""
+"""A kernel's program, or the user's code of one, as the attribute of a recorded launch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 
-from irc.dialects import tile
+from irc.dialects import cuda, tile
 from irc.ir.printer import print_ir
 
 
@@ -36,6 +37,30 @@ class Launch:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Launch) and (self.name, self._text) == (other.name, other._text)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._text))
+
+
+class CodeLaunch:
+    """The same of a kernel of the user's CUDA C++. result_types: of the arrays that it writes."""
+
+    __slots__ = ("_kernel", "_text", "name", "result_types")
+
+    def __init__(self, name: str, kernel: cuda.KernelOp, result_types: Sequence[TensorType[Any]]):
+        self.name = name
+        self.result_types = list(result_types)
+        self._kernel = kernel
+        self._text = print_ir(kernel)
+
+    def named(self, name: str) -> cuda.KernelOp:
+        """A copy of the kernel with this symbol."""
+        copy = self._kernel.clone()
+        copy.sym_name = StringAttr(name)
+        return copy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodeLaunch) and (self.name, self._text) == (other.name, other._text)
 
     def __hash__(self) -> int:
         return hash((self.name, self._text))

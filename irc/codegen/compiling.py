@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass
 
 from xdsl.ir import Attribute
 
-from irc.codegen.nvrtc import Compilation, Resources, compile_source, compiler_options, compiler_version
+from irc.codegen.nvrtc import Compilation, Refusal, Resources, compile_source, compiler_options, compiler_version
 from irc.codegen.printer import print_kernels
+from irc.codegen.users_code import check_entry, header_options, users_error
 from irc.dialects.cuda import KernelOp
 from irc.support import cache as store
 from irc.support.diagnostics import IrcError
@@ -119,6 +120,8 @@ class CompiledKernel:
 
 def compile_kernel(kernel: KernelOp, arch: str, options: Sequence[str] = ()) -> CompiledKernel:
     """Print and compile a kernel for an architecture such as `sm_90a`; IrcError where either does not work."""
+    if kernel.code is not None:
+        return _compile_users_code(kernel, arch, options)
     return compile_printed(kernel.sym_name.data, print_kernels([kernel]), kernel.location, arch, options)
 
 
@@ -129,4 +132,14 @@ def compile_printed(
     compilation = compile_cached(source, arch, options, name=name, location=location)
     if name not in compilation.resources:
         raise IrcError(f"the compiler did not report the resources of {name}", location)
+    return CompiledKernel(name, source, compilation)
+
+
+def _compile_users_code(kernel: KernelOp, arch: str, options: Sequence[str]) -> CompiledKernel:
+    name, source = kernel.sym_name.data, print_kernels([kernel])
+    try:
+        compilation = compile_cached(source, arch, (*options, *header_options()), name=name, location=kernel.location)
+    except Refusal as refusal:
+        raise users_error(kernel, refusal) from refusal
+    check_entry(kernel, compilation)
     return CompiledKernel(name, source, compilation)

@@ -50,10 +50,18 @@ class Compilation:
     warnings: tuple[str, ...]
 
 
+class Refusal(InternalError):
+    """What NVRTC does not compile; `log` is all that it says."""
+
+    def __init__(self, message: str, location: Attribute | None, log: str):
+        super().__init__(message, location)
+        self.log = log
+
+
 def compile_source(
     source: str, arch: str, options: Sequence[str] = (), *, name: str = "kernel", location: Attribute | None = None
 ) -> Compilation:
-    """Compile for an architecture such as `sm_90a`; IrcError with the first lines of the log where NVRTC refuses.
+    """Compile for an architecture such as `sm_90a`; Refusal with the first lines of the log where NVRTC does not.
 
     `name` is what the source is called in errors; `options` are added to those that every kernel is compiled with.
     """
@@ -121,13 +129,13 @@ def parse_resources(log: str) -> dict[str, Resources]:
     return resources
 
 
-def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> InternalError:
+def _refusal(name: str, arch: str, status: Any, log: str, location: Attribute | None) -> Refusal:
     lines = [line for line in log.splitlines() if line.strip() and "info" not in line]
     errors = [line for line in lines if "error" in line] or lines
     quoted = "\n".join(errors[:MAX_ERROR_LINES])
     if not quoted:
         quoted = str(status)
-    return InternalError(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location)
+    return Refusal(f"NVRTC cannot compile {name} for {arch}:\n{quoted}", location, log)
 
 
 @cache

@@ -28,6 +28,7 @@ from irc.codegen.literals import literal
 from irc.codegen.names import Names
 from irc.codegen.prelude import prelude
 from irc.codegen.snippet import Snippet
+from irc.codegen.users_code import source_lines
 from irc.dialects.cuda import SPELLINGS, KernelOp, LookupOp, PtrType, SharedOp, TensorMapType
 from irc.ir.blocks import ops_in
 from irc.ir.dtypes import element_of
@@ -74,8 +75,16 @@ def located_lines(kernels: Sequence[KernelOp]) -> list[tuple[str, Attribute]]:
     needed: dict[str, Snippet | None] = {}
     bodies: list[tuple[str, Attribute]] = []
     for kernel in kernels:
-        bodies += [*([("", UnknownLoc())] if bodies else []), *KernelPrinter(kernel, needed).print()]
+        bodies += [*([("", UnknownLoc())] if bodies else []), *_lines_of(kernel, needed)]
+    if all(kernel.code is not None for kernel in kernels):
+        return bodies
     return [*((line, UnknownLoc()) for line in f"{prelude(needed)}\n".split("\n")[:-1]), *bodies]
+
+
+def _lines_of(kernel: KernelOp, needed: dict[str, Snippet | None]) -> list[tuple[str, Attribute]]:
+    if kernel.code is not None:
+        return [(line, kernel.location) for line in source_lines(kernel)]
+    return KernelPrinter(kernel, needed).print()
 
 
 class KernelPrinter:

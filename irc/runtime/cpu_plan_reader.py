@@ -19,6 +19,8 @@ from irc.ir.dtypes import element_of
 from irc.ir.locations import describe
 from irc.ir.printer import print_ir
 from irc.runtime.cpu_plan import Array, CpuKernel, CpuPlan, CpuStep
+from irc.support.cuda_wheels import NEEDS_REFERENCE
+from irc.support.diagnostics import IrcError
 
 
 def read_cpu_plan(module: ModuleOp, kernels: Sequence[CpuKernel], host: tuple[str, str, str]) -> CpuPlan:
@@ -73,7 +75,9 @@ def _launched(op: Operation) -> ProgramOp | None:
     if not isinstance(op, LaunchOp):
         return None
     program = SymbolTable.lookup_symbol(op, op.callee)
-    assert isinstance(program, ProgramOp)
+    if not isinstance(program, ProgramOp):
+        name = op.callee.root_reference.data
+        raise IrcError(f"{name} is a kernel for a GPU, which the CPU cannot run", op.location, NEEDS_REFERENCE)
     return program
 
 

@@ -18,6 +18,7 @@ from irc.runtime.artifact import DTYPES, ArraySpec
 from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Parameter, Plan, Scalar, TensorMap
 from irc.runtime.plan_reader import read_plan
 from irc.support.communicator import communicator
+from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 
 
@@ -75,6 +76,10 @@ class SimProgram:
 
     def _kernel(self, name: str) -> Kernel:
         if (known := self._kernels.get(name)) is None:
+            if self._ops[name].code is not None:
+                raise IrcError(
+                    f"the simulator runs cuda ops, and {name} is CUDA C++", self._ops[name].location, NEEDS_REFERENCE
+                )
             known = self._kernels[name] = Kernel(self._ops[name])
         return known
 

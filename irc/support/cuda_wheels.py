@@ -10,6 +10,9 @@ from irc.support.diagnostics import IrcError
 WITHOUT_CUDA = "`pip install irc-compiler` brings it on Linux; the targets cpu and sim, and CUDA source, need none"
 """The hint where a wheel of CUDA is missing."""
 
+NEEDS_REFERENCE = "`reference=` of cuda_kernel is a function that other targets run in its place"
+"""The hint where a kernel of the user's code has to run without a GPU."""
+
 
 def cuda_module(name: str, user: str) -> Any:
     """A module of cuda-bindings or cuda-core; IrcError, which says who needs it, where the wheel is not installed."""

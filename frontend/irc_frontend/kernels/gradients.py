@@ -18,7 +18,7 @@ from irc.passes.tile.raise_programs import RaiseProgramsPass
 from irc.support.diagnostics import IrcError, Span
 from irc_frontend import elementwise
 from irc_frontend.build import Builder, build_module
-from irc_frontend.graph import ARGUMENT, CALL, LAUNCH, LEAF, Node, sorted_nodes
+from irc_frontend.graph import ARGUMENT, CALL, LAUNCH, LEAF, Node, fail, sorted_nodes
 from irc_frontend.jit import is_array
 from irc_frontend.kernels.own import Gradient, Own
 from irc_frontend.launch import Launch
@@ -33,7 +33,9 @@ from irc_frontend.tensor import Tensor
 @dataclass(frozen=True, eq=False)
 class Recorded:
     """A traced call: its results as nodes of its inputs, in a tree. arguments: those of the call, by place and by
-    name. views: the order of axes in which the call sees each input, None where that is its own."""
+    name. views: the order of axes in which the call sees each input, None where that is its own. is_traced: whether
+    it is a function that was traced, not code of the user; reference: the results by other ops, if such code has
+    them."""
 
     name: str
     tree: Any
@@ -42,6 +44,8 @@ class Recorded:
     arguments: Any
     own: Own
     views: Sequence[tuple[int, ...] | None]
+    is_traced: bool = True
+    reference: Sequence[Node] | None = None
 
     def of(self, nodes: Sequence[Node]) -> list[Node]:
         """The results of other inputs of the same kind, which know their gradients."""
@@ -123,6 +127,13 @@ class Recorded:
     @cached_property
     def meaning(self) -> list[Node]:
         """The results by ops on whole arrays, which are nodes of the inputs. IrcError where they have no such form."""
+        if not self.is_traced:
+            if self.reference is None:
+                raise fail(
+                    f"{self.name} has no gradient: the code of the user says none",
+                    f"say what it is, @{self.name}.gradient before a function, or give it a reference, which has one",
+                )
+            return list(self.reference)
         order = sorted_nodes(self.roots)
         leaves = [*self.inputs, *(node for node in order if node.op == LEAF)]
         whole = {node: node for node in leaves}

@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
-from weakref import WeakSet
 
-from irc_frontend.evaluation import current_target, evaluate
-from irc_frontend.graph import EMPTY, Node, element_named, fail, sorted_nodes
+from irc_frontend.graph import EMPTY, Node, element_named, fail
 from irc_frontend.jit import is_array
-from irc_frontend.kernels.choices import open_choices
-from irc_frontend.kernels.own import NO_CONFIG, Config, Configs, Gradient, Own
-from irc_frontend.leaves import as_given
+from irc_frontend.kernels.called import CalledKernel
+from irc_frontend.kernels.own import NO_CONFIG, Config, Configs, Own
 from irc_frontend.linear import matmul
 from irc_frontend.place import here
-from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
+from irc_frontend.pytrees import tree_leaves
 from irc_frontend.shapes import shape_of
-from irc_frontend.structure import as_it_lies
 from irc_frontend.tensor import Like, Tensor, node_of
 from irc_frontend.tile_indices import open_trace
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from irc.tuning.session import Subject
     from irc_frontend.kernels.gradients import Recorded
     from irc_frontend.kernels.recording import Recorder
 
 __all__ = ["Kernel", "addmm", "atomic_add", "copy_of", "empty", "empty_like", "kernel"]
-
-_made: WeakSet[Kernel] = WeakSet()
-_followers: list[Callable[[Kernel], None]] = []
-
-
-def follow(follower: Callable[[Kernel], None]) -> None:
-    """Tells of every kernel, of those that are there and of those to come."""
-    _followers.append(follower)
-    for each in [*_made]:
-        follower(each)
 
 
 @overload
@@ -84,9 +67,8 @@ def _said(configs: Sequence[Config], autotune: bool | float = False) -> Configs:
     return Configs(tuple(configs), here(), autotune)
 
 
-class Kernel:
-    """A function of arrays. Called with Tensors it gives Tensors, recorded as other ops are; called with arrays of
-    numpy or of a device it gives such arrays. Other values, such as numbers, are constants of a kind of call."""
+class Kernel(CalledKernel):
+    """A function of arrays, whose loops over tiles are launches."""
 
     def __init__(self, function: Callable[..., Any], configs: Configs = NO_CONFIG, own: Own | None = None):
         if not isinstance(function, FunctionType):
@@ -99,20 +81,7 @@ class Kernel:
             for each in configs.given:
                 config_of(each)
         self.configs = configs
-        self._own = own or Own()
-        self._lock = threading.Lock()
-        self._recorded: dict[Hashable, Recorded] = {}
-
-        def of_torch(*args: Any, **options: Any) -> Any:
-            from irc_frontend.torch.kernels import call
-
-            return call(self, args, options)
-
-        self.of_torch = of_torch
-        """The call with tensors of torch: a function, which torch's compiler takes whole."""
-        _made.add(self)
-        for follower in _followers:
-            follower(self)
+        super().__init__(own)
 
     @functools.cached_property
     def _recorder(self) -> Recorder:
@@ -128,91 +97,28 @@ class Kernel:
         """The same function with other configs, of which the fastest is taken."""
         return Kernel(self.function, _said(configs), self._own)
 
-    def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Says what the kernel's gradient is, as a decorator: a function of the gradients of the results, the results,
-        and the arguments of the call, that gives the gradients of the arrays among these, in order, None for one that
-        has none. Without one, it is that of what the kernel computes."""
-        if not isinstance(function, FunctionType):
-            raise fail("a gradient is a function that `def` makes")
-        self._own.gradient = function
-        return function
+    @property
+    def called_as(self) -> str:
+        return self.function.__name__
 
     @property
-    def own_gradient(self) -> Gradient | None:
-        """What the user says that the gradient is."""
-        return self._own.gradient
+    def functions(self) -> Sequence[Callable[..., Any]]:
+        return (self.function,)
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        if _holds_torch((args, options)):
-            # Tells torch's compiler of `of_torch`, while it traces this very line.
-            import irc_frontend.torch.kernels  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    @property
+    def constants(self) -> Any:
+        return self.configs.given
 
-            return self.of_torch(*args, **options)
-        return self.called(args, options)
+    def record(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Recorded:
+        return self._recorder.record(args, options, leaves, nodes)
 
-    def called(self, args: Any, options: Any) -> Any:
-        """A call that torch does not see."""
-        if open_trace() is not None:
-            return self._recorder.function(*args, **options)
-        tree, nodes = self.nodes(args, options)
-        leaves = tree_leaves((args, options))
-        lazy = any(isinstance(leaf, Tensor) for leaf in leaves)
-        values = map(Tensor.of, nodes) if lazy else (as_given(value, leaves) for value in evaluate(nodes))
-        return rebuilt(tree, (next(values) if isinstance(leaf, Tensor) else leaf for leaf in tree_leaves(tree)))
-
-    def module(self, *args: Any, **options: Any) -> ModuleOp:
-        """The IR of a call: its tile programs, and the function of the arrays, in order, that launches them. An array
-        that the call sees permuted is an argument as it lies."""
-        from irc_frontend.build import build_module
-
-        found, _ = self.recorded(args, options)
-        return build_module(sorted_nodes([*found.inputs, *found.roots]), found.roots, found.inputs)
+    def in_loop(self, args: Any, options: Any) -> Any:
+        return self._recorder.function(*args, **options)
 
     def subject(self, *args: Any, **options: Any) -> Subject:
         """What a tuner is given for a call."""
         leaves = tree_leaves((args, options))
         return self._recorder.subject(args, options, leaves, [node_of(leaf) for leaf in leaves if is_array(leaf)])
-
-    def nodes(self, args: Any, options: Any) -> tuple[Any, list[Node]]:
-        """The tree of results, and the nodes of the Tensors in it."""
-        found, arrays = self.recorded(args, options)
-        return found.tree, found.of(arrays)
-
-    def recorded(self, args: Any, options: Any) -> tuple[Recorded, list[Node]]:
-        """The traced call, and the nodes of its arrays."""
-        leaves = tree_leaves((args, options))
-        nodes = [node_of(leaf) for leaf in leaves if is_array(leaf)]
-        if open_choices() is not None:
-            return self._recorder.record(args, options, leaves, nodes), nodes
-        key = self._key((args, options), leaves, nodes)
-        with self._lock:
-            found = self._recorded.get(key)
-        if found is None:
-            found = self._recorder.record(args, options, leaves, nodes)
-            with self._lock:
-                found = self._recorded.setdefault(key, found)
-        return found, nodes
-
-    @staticmethod
-    def _key(tree: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Hashable:
-        others = tuple((type(leaf), leaf) for leaf in leaves if not is_array(leaf))
-        places = tuple(map(is_array, leaves))
-        kinds = tuple((node.shape, node.element, as_it_lies(node)[1]) for node in nodes)
-        key = current_target(), shape_of_tree(tree), places, others, kinds
-        try:
-            hash(key)
-        except TypeError as error:
-            raise fail(f"an argument of a kernel is neither an array nor constant: {error}") from error
-        return key
-
-
-def _holds_torch(tree: Any) -> bool:
-    """Whether an array of torch is among the leaves. torch's compiler traces this function."""
-    if isinstance(tree, dict):
-        return _holds_torch(tuple(tree.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-    if isinstance(tree, list | tuple):
-        return any(_holds_torch(each) for each in tree)  # pyright: ignore[reportUnknownVariableType]
-    return hasattr(tree, "__torch_function__")
 
 
 def empty(shape: int | Sequence[int], dtype: Any = "f32") -> Tensor:

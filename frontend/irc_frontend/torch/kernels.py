@@ -19,8 +19,8 @@ from irc.support.diagnostics import IrcError
 from irc_frontend.evaluation import evaluate
 from irc_frontend.graph import Node
 from irc_frontend.jit import is_array
+from irc_frontend.kernels.called import CalledKernel, follow
 from irc_frontend.kernels.gradients import zeros
-from irc_frontend.kernels.kernel import Kernel, follow
 from irc_frontend.leaves import as_given
 from irc_frontend.pytrees import rebuilt, shape_of_tree, tree_leaves
 from irc_frontend.tensor import Tensor as Recorded
@@ -32,7 +32,7 @@ from irc_frontend.torch.rules import argument, rule
 class Call:
     """A kind of call: the arguments of a kernel in a tree, whose arrays are left open."""
 
-    kernel: Kernel
+    kernel: CalledKernel
     tree: Any
     leaves: Sequence[Any]
 
@@ -40,10 +40,10 @@ class Call:
     def name(self) -> str:
         """The same in every process that has the same program: torch keeps compiled graphs that have it."""
         kernel = self.kernel
-        functions = [_told(each) for each in (kernel.function, kernel.own_gradient) if each is not None]
+        functions = [_told(each) for each in (*kernel.functions, kernel.own_gradient) if each is not None]
         constants = [None if is_array(leaf) else _text_of(leaf) for leaf in self.leaves]
-        known = repr((functions, kernel.configs.given, shape_of_tree(self.tree), constants))
-        return f"{kernel.function.__name__} {hashlib.blake2b(known.encode(), digest_size=8).hexdigest()}"
+        known = repr((functions, kernel.constants, shape_of_tree(self.tree), constants))
+        return f"{kernel.called_as} {hashlib.blake2b(known.encode(), digest_size=8).hexdigest()}"
 
     def given(self, arrays: Sequence[Any]) -> Any:
         """The arguments by place and by name, with these arrays."""
@@ -101,7 +101,7 @@ def _call_of(name: str) -> Call:
         raise IrcError(f"a graph calls the kernel {name}, which this process has not called") from None
 
 
-def call(kernel: Kernel, args: Any, options: Any) -> Any:
+def call(kernel: CalledKernel, args: Any, options: Any) -> Any:
     """The results of a kernel that is called with tensors of torch."""
     leaves = tree_leaves((args, options))
     if any(isinstance(leaf, Recorded) for leaf in leaves):
@@ -115,7 +115,7 @@ def call(kernel: Kernel, args: Any, options: Any) -> Any:
     return rebuilt(tree, (next(results) if isinstance(leaf, Recorded) else leaf for leaf in tree_leaves(tree)))
 
 
-def call_name(kernel: Kernel, args: Any, options: Any) -> str:
+def call_name(kernel: CalledKernel, args: Any, options: Any) -> str:
     """The name of a kind of call, which is known from now on."""
     leaves = [_OPEN if is_array(leaf) else _constant(leaf) for leaf in tree_leaves((args, options))]
     made = Call(kernel, rebuilt((args, options), iter(leaves)), leaves)

@@ -39,6 +39,8 @@ from irc.ir.launching import LaunchableInterface
 from irc.ir.properties import number, numbers, values_of
 from irc.support.parameters import MAX_BYTES, layout_of_set
 
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z (CUDA programming guide, technical specifications)."""
 
@@ -59,6 +61,8 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     most clusters (0: any number), and an extent and a step along each dimension.
     `sets`: a launch has up to so many sets of operands, and as many grids along z; each block works on the set of its
     number there, and knows nothing of the others.
+    `code` is CUDA C++ that the user wrote, line by line, in the place of a body: the kernel in it is called `entry`,
+    and has a pointer for each argument. `given` are lines before it.
     """
 
     name = "cuda.kernel"
@@ -79,6 +83,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     domains = opt_prop_def(ArrayAttr)
     aliased = opt_prop_def(UnitAttr)
     sets = opt_prop_def(IntegerAttr)
+    entry = opt_prop_def(StringAttr)
+    given = opt_prop_def(ArrayAttr[StringAttr])
+    code = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -103,6 +110,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         domains: ArrayAttr | None = None,
         aliased: bool = False,
         sets: int = 1,
+        entry: str | None = None,
+        given: Sequence[str] | None = None,
+        code: Sequence[str] | None = None,
     ):
         """`arguments` are the types of a new, empty body, or the body itself."""
         body = arguments if isinstance(arguments, Region) else Region(Block(arg_types=arguments))
@@ -124,6 +134,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "domains": domains,
                 "aliased": UnitAttr() if aliased else None,
                 "sets": number(sets) if sets != 1 else None,
+                "entry": None if entry is None else StringAttr(entry),
+                "given": ArrayAttr(map(StringAttr, given)) if given else None,
+                "code": None if code is None else ArrayAttr(map(StringAttr, code)),
             },
             regions=[body],
         )
@@ -178,7 +191,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     @property
     def room_for_sets(self) -> int:
         """How many sets of operands its parameters have room for; 1 where the kernel uses the place along z itself."""
-        if values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None:
+        if values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None or self.code is not None:
             return 1
         uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in ops_in(self))
         return 1 if uses_z else max(1, MAX_BYTES // self.set_bytes)
@@ -191,7 +204,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         return tuple(value != 0 for value in values_of(self.writes))
 
     def verify_(self) -> None:
-        if not re.fullmatch(r"[A-Za-z_]\w*", self.sym_name.data):
+        if not _IDENTIFIER.fullmatch(self.sym_name.data):
             raise VerifyException(f"expected a kernel's name to be an identifier of C, found {self.sym_name.data}")
         _check_dimensions("grid", values_of(self.grid), MAX_GRID)
         threads = self.block.value.data
@@ -208,6 +221,19 @@ class KernelOp(IRDLOperation, LaunchableInterface):
             self._verify_sets(self.max_sets)
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise VerifyException("expected cuda.kernel to end with cuda.return")
+        self._verify_code()
+
+    def _verify_code(self) -> None:
+        if self.code is None:
+            if self.entry is not None or self.given is not None:
+                raise VerifyException("expected code beside entry and given, found none")
+            return
+        if self.entry is None or not _IDENTIFIER.fullmatch(self.entry.data):
+            raise VerifyException("expected entry to be the name of the kernel in code")
+        if len(self.body.block.ops) != 1:
+            raise VerifyException("expected code or ops in a kernel, found both")
+        if not all(isinstance(argument.type, PtrType) for argument in self.arguments):
+            raise VerifyException("expected pointers as the arguments of a kernel of code")
 
     def _verify_cluster(self, cluster: tuple[int, ...]) -> None:
         _check_dimensions("cluster", cluster, (16, 16, 16))
@@ -308,12 +334,20 @@ _CLAUSES = (
     "domains",
     "aliased",
     "sets",
+    "entry",
+    "given",
+    "code",
 )
+_LINES = ("given", "code")
 
 
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:
     if key == "aliased":
         return UnitAttr()
+    if key == "entry":
+        return StringAttr(parser.parse_str_literal())
+    if key in _LINES:
+        return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_line(parser)))
     if key == "dims":
         return parser.parse_attribute()
     if key == "domains":
@@ -327,19 +361,38 @@ def _parse_clause(parser: Parser, key: str) -> Attribute | None:
     return number(parser.parse_integer(allow_boolean=False))
 
 
+def _parse_line(parser: Parser) -> StringAttr:
+    """Of any characters: bytes of UTF-8 where it is not all ASCII."""
+    content = parser.parse_optional_bytes_literal()
+    return StringAttr(parser.parse_str_literal() if content is None else content.decode(errors="replace"))
+
+
 def _print_clause(printer: Printer, key: str, value: Attribute) -> None:
     if isinstance(value, IntegerAttr) and key == "index" and value.value.data == 32:
         return
     printer.print_string(f" {key}")
     if isinstance(value, ArrayAttr) and key == "domains":
         printer.print_string(f" {[list(values_of(each)) for each in value if isinstance(each, DenseArrayBase)]}")
-    elif isinstance(value, ArrayAttr):
+    elif isinstance(value, ArrayAttr) and key in _LINES:
+        _print_lines(printer, [each.data for each in value if isinstance(each, StringAttr)])
+    elif isinstance(value, ArrayAttr | StringAttr):
         printer.print_string(" ")
         printer.print_attribute(value)
     if isinstance(value, DenseArrayBase):
         printer.print_string(f" {list(values_of(value))}")
     if isinstance(value, IntegerAttr):
         printer.print_string(f" {value.value.data}")
+
+
+def _print_lines(printer: Printer, lines: Sequence[str]) -> None:
+    """Each on a line of its own."""
+    printer.print_string(" [")
+    with printer.indented():
+        for number, line in enumerate(lines):
+            printer.print_string("," if number else "")
+            printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
+            printer.print_string_literal(line)
+    printer.print_string("]")
 
 
 def _check_dimensions(what: str, values: tuple[int, ...], limits: tuple[int, ...]) -> None:

@@ -32,6 +32,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.ir.rounding import cast_array
+from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
 from irc.support.turns import TURN_ELEMENTS
@@ -77,6 +78,10 @@ def evaluate(module: ModuleOp, args: Sequence[Array], func: str | None = None) -
 def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tuple[Array, ...]:
     program = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(program, tile.ProgramOp):
+        if isinstance(program, KernelOp) and program.code is not None:
+            raise IrcError(
+                f"{op.callee.root_reference.data} is CUDA C++, which a GPU runs", op.location, NEEDS_REFERENCE
+            )
         hint = "the target sim runs kernels of cuda ops" if isinstance(program, KernelOp) else None
         raise IrcError(f"no tile program {op.callee} to launch", op.location, hint)
     types = [r.type for r in op.outputs]

@@ -33,8 +33,8 @@ class OverlapLaunchesPass(Pass):
 
     Of a kernel that reads results of others, loads into registers of arguments that are not donated, as of weights,
     come before the wait: no launch of the plan writes these, and what came before the plan is done when the launch
-    before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a wait already, and
-    architectures before sm_90, are left alone.
+    before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a wait already, those of
+    the user's CUDA C++, and architectures before sm_90 are left alone.
     """
 
     name = "overlap-launches"
@@ -43,7 +43,7 @@ class OverlapLaunchesPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not target_of(op).has_tma:
             return
-        kernels = [kernel for kernel in op.ops if isinstance(kernel, KernelOp)]
+        kernels = [kernel for kernel in op.ops if isinstance(kernel, KernelOp) and kernel.code is None]
         waiting = [kernel for kernel in kernels if any(isinstance(inner, DependencyWaitOp) for inner in ops_in(kernel))]
         kept = {} if waiting else kept_operands(op)
         for kernel in kernels:

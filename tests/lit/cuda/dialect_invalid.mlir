@@ -312,3 +312,32 @@ cuda.kernel @k() grid [1, 1, 1] block 32 {
   cuda.return
 }
 // CHECK: expected a table with values, found none
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" {
+  cuda.return
+}
+// CHECK: expected code beside entry and given, found none
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 code ["text"] {
+  cuda.return
+}
+// CHECK: expected entry to be the name of the kernel in code
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text"] {
+  cuda.sync
+  cuda.return
+}
+// CHECK: expected code or ops in a kernel, found both
+
+// -----
+
+cuda.kernel @k(%x: i32) grid [1, 1, 1] block 32 entry "k" code ["text"] {
+  cuda.return
+}
+// CHECK: expected pointers as the arguments of a kernel of code
