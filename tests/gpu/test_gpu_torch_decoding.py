@@ -99,12 +99,13 @@ def test_training_in_the_mode_of_graphs(backward_passes: int) -> None:
         replayed.append(graph)
         replay(graph)
 
-    found: list[tuple[list[float], list[torch.Tensor]]] = []
+    found: list[tuple[list[float], list[Any]]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CudaGraph, "replay", counted)
         for graphs in (False, True):
             torch._dynamo.reset()
-            model, losses = copy.deepcopy(first), list[torch.Tensor]()
+            model = copy.deepcopy(first)
+            losses: list[Any] = []
             optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
             run = compiled(model, options={"graphs": graphs})
             for number, x in enumerate(xs):
