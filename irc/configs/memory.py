@@ -84,8 +84,10 @@ PERMUTE_WARPS = 8
 MAX_LOADED = 64
 """Registers of a thread that hold what a tile of a permutation loads, so that two blocks and more share an SM."""
 
-ROOMY_THREADS, PERMUTE_THREADS = 1024, 512
-"""Threads of an SM that have 64 registers each, or 128: those of permutations hold what they load for a whole tile.
+ROOMY_THREADS, HOLDING_THREADS = 1024, 512
+"""Threads of an SM that have 64 registers each, or 128: those of permutations hold what they load for a whole tile,
+those of maps that read elements at several places what they read there (`MAX_READ` of `irc/analysis/code_size.py`), and
+those of rows of f64 two registers for an element.
 Where nothing says how many blocks share an SM, ptxas leaves a thread 32 to 40 registers, and loads wait for those
 before them: on an H100 a pool of maxima took 103 us for 85, a permutation of bytes 118 for 107, a sum of 64 arrays 4.3
 for 2.1."""
@@ -118,6 +120,8 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         registers = _registers(reduction, held, is_full=is_full, is_row=tile["d"] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
+    elif reduction.element.size > REGISTER_BYTES:
+        occupancy = max(1, HOLDING_THREADS // (warps * machine.warp_size))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
 
 
@@ -217,7 +221,7 @@ def _split(reduction: Reduction, blocks: int, machine: Target, per_sm: int) -> i
 def with_registers(chosen: ConfigAttr, threads: int, blocks: int, machine: Target) -> ConfigAttr:
     """The config with the blocks that share an SM at least: where it says nothing of that, those whose threads have
     registers enough, and no more than there are. threads, blocks: of a block, and of the kernel."""
-    roomy = PERMUTE_THREADS if "result" in (chosen.tile or {}) else ROOMY_THREADS
+    roomy = HOLDING_THREADS if "result" in (chosen.tile or {}) else ROOMY_THREADS
     occupancy = roomy // threads if chosen.occupancy is None else chosen.occupancy
     return chosen.replace(occupancy=max(1, min(occupancy, ceil_div(blocks, machine.sms))))
 
@@ -261,14 +265,16 @@ def _bytes(value: SSAValue) -> int:
 def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) -> ConfigAttr:
     """A run of elements for each block, shorter where there are few."""
     elements = max((prod(shape) for shape in shapes), default=1)
-    most = Unrolled(kernel).most_elements
+    unrolled = Unrolled(kernel)
+    most = unrolled.most_elements
     each = min(_elements_per_thread(kernel, elements), 1 << most.bit_length() - 1)
     run = MAP_THREADS * each
     warps = MAP_THREADS // 32
     while run > 128 and ceil_div(elements, run) < machine.sms:
         run //= 2
         warps = max(1, min(warps, run // (32 * min(each, 2))))
-    return ConfigAttr.of(tile=TileSizes(d=run), warps=warps, schedule="grid")
+    occupancy = HOLDING_THREADS // (warps * machine.warp_size) if max(unrolled.places, default=1) > 1 else None
+    return ConfigAttr.of(tile=TileSizes(d=run), warps=warps, schedule="grid", occupancy=occupancy)
 
 
 def _elements_per_thread(kernel: FusedOp, elements: int) -> int:

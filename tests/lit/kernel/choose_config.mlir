@@ -198,10 +198,13 @@ func.func @moved(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   func.return %r : tensor<512x512xf32>
 }
 
-// Where there are blocks enough, those share an SM whose threads have 64 registers, or 128 to permute.
+// Where there are blocks enough, those share an SM whose threads have 64 registers, or 128 to permute, to read at several
+// places, or for rows of f64.
 // CHECK:      @transposed permute config<tile = {result = 64, operand = 64}, warps = 8, schedule = "grid", occupancy = 2, evict_last = "inputs">
 // CHECK:      @mapped map config<tile = {d = 1024}, warps = 8, schedule = "grid", occupancy = 4, evict_last = "inputs">
 // CHECK:      @ragged reduce config<tile = {d = 4, r = 1024}, warps = 8, {{.*}} occupancy = 4>
+// CHECK:      @shifted map config<tile = {d = 1024}, warps = 8, schedule = "grid", occupancy = 2
+// CHECK:      @doubles reduce config<tile = {d = 4, r = 1024}, warps = 8, {{.*}} occupancy = 2>
 func.func @transposed(%x: tensor<8192x4096xf32>) -> tensor<4096x8192xf32> {
   %r = kernel.fused @transposed permute (%a = %x : tensor<8192x4096xf32>) -> tensor<4096x8192xf32> {
     %p = nd.permute %a {permutation = [1, 0]} : tensor<8192x4096xf32> -> tensor<4096x8192xf32>
@@ -222,6 +225,23 @@ func.func @ragged(%x: tensor<8192x777xf32>) -> tensor<8192xf32> {
     kernel.yield %m : tensor<8192xf32>
   }
   func.return %r : tensor<8192xf32>
+}
+
+func.func @shifted(%x: tensor<8192x4100xf32>) -> tensor<8192x4096xf32> {
+  %r = kernel.fused @shifted map (%a = %x : tensor<8192x4100xf32>) -> tensor<8192x4096xf32> {
+    %y = nd.slice %a {starts = [0, 0], stops = [8192, 4096], steps = [1, 1]} : tensor<8192x4100xf32> -> tensor<8192x4096xf32>
+    %z = nd.slice %a {starts = [0, 4], stops = [8192, 4100], steps = [1, 1]} : tensor<8192x4100xf32> -> tensor<8192x4096xf32>
+    %s = nd.add %y, %z : tensor<8192x4096xf32>
+    kernel.yield %s : tensor<8192x4096xf32>
+  }
+  func.return %r : tensor<8192x4096xf32>
+}
+func.func @doubles(%x: tensor<8192x777xf64>) -> tensor<8192xf64> {
+  %r = kernel.fused @doubles reduce (%a = %x : tensor<8192x777xf64>) -> tensor<8192xf64> {
+    %m = nd.max %a {axes = [1]} : tensor<8192x777xf64> -> tensor<8192xf64>
+    kernel.yield %m : tensor<8192xf64>
+  }
+  func.return %r : tensor<8192xf64>
 }
 
 // The code of two consumer groups stays in an SM: erf takes thrice the instructions of a sigmoid.
