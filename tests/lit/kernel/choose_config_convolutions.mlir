@@ -184,8 +184,8 @@ func.func @reduced(%x: tensor<8x64x64x32xbf16>, %g: tensor<8x64x64x64xbf16>) -> 
   func.return %fused : tensor<64xf32>
 }
 
-// Rows of taps: all of K is one step, and two groups take turns. More columns leave room for fewer rows.
-// CHECK:      @image_0 matmul config<tile = {m = 128, n = 64, k = 224}, stages = 1, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+// Rows of taps: all of K is one step, and two groups take turns, also for a few columns. More columns leave room for fewer rows.
+// CHECK:      @image_0 matmul config<tile = {m = 128, n = 64, k = 224}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @image(%x: tensor<64x224x672x1xbf16>, %w: tensor<64x7x32x1xbf16>) -> tensor<64x112x112x64xf32> {
   %fused = kernel.fused @image_0 matmul (%x_1 = %x : tensor<64x224x672x1xbf16>, %w_1 = %w : tensor<64x7x32x1xbf16>) -> tensor<64x112x112x64xf32> {
     // core
@@ -203,4 +203,14 @@ func.func @wide_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<128x7x32x1xbf16>
     kernel.yield %conv : tensor<64x112x112x128xf32>
   }
   func.return %fused : tensor<64x112x112x128xf32>
+}
+
+// CHECK:      @narrow_image_0 matmul config<tile = {m = 128, n = 16, k = 48}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+func.func @narrow_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
+  %fused = kernel.fused @narrow_image_0 matmul (%x_1 = %x : tensor<64x224x672x1xbf16>, %w_1 = %w : tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [2, 6], low = [1, 4], high = [1, 8], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], taps = [1, 10]} : (tensor<64x224x672x1xbf16>, tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32>
+    kernel.yield %conv : tensor<64x112x112x16xf32>
+  }
+  func.return %fused : tensor<64x112x112x16xf32>
 }
