@@ -138,13 +138,17 @@ def _steps_together(product: Product, tile: TileSizes, side: str, room: int, sta
 def _cluster(product: Product, tile: TileSizes, schedule: str, side: str) -> tuple[int, int]:
     """The cluster along M and N. Blocks that take tiles by themselves have none. Of groups, blocks beside each other
     share rows; clusters along the rows would be filled up to the rows of all their blocks. Where a group's rows are
-    contracted they do as well by themselves."""
+    contracted they do as well by themselves. Blocks share a right operand that they compute, where tiles along M come
+    in pairs: i8 weights of 4096 x 4096 by 256 rows take an H200 18.2 us, 19.1 where they share the left one; int4
+    weights 21.2 and 22.6 (benchmarks/results/2026-11-28-h200-exhaustive.jsonl.gz)."""
     if schedule == "dynamic":
         return (1, 1)
     if product.is_grouped:
         shares = side == "m" and not product.has_rest and product.come_in_pairs("n", tile["n"])
         return (1, 2) if shares else (1, 1)
     if side == "n":
+        if product.is_computed and can_share_columns(product, (tile["m"], tile["n"])):
+            return (2, 1)
         columns, rows = _sharing(transposed(product), (tile["n"], tile["m"]), schedule)
         return rows, columns
     return _sharing(product, (tile["m"], tile["n"]), schedule)

@@ -3,7 +3,7 @@
 // An operand that is computed part by part takes some cycles for each part, whatever the tile: parts of K and tiles of
 // all rows of x are worth more here than for plain products.
 // CHECK-LABEL: func.func @f(
-// CHECK: kernel.fused @f_0 matmul config<tile = {m = 64, n = 64, k = 128}, {{.*}} split = 2, {{.*}} swap_ab = true>
+// CHECK: kernel.fused @f_0 matmul config<tile = {m = 64, n = 64, k = 128}, {{.*}}cluster = [1, 2], {{.*}} split = 2, {{.*}} swap_ab = true>
 func.func @f(%x: tensor<64x4096xbf16>, %w: tensor<4096x4096xi8>, %s: tensor<4096xbf16>) -> tensor<64x4096xbf16> {
   %fused = kernel.fused @f_0 matmul (%w_1 = %w : tensor<4096x4096xi8>, %s_1 = %s : tensor<4096xbf16>, %x_1 = %x : tensor<64x4096xbf16>) -> tensor<64x4096xbf16> {
     // prologue
@@ -41,7 +41,8 @@ func.func @scaled(%x: tensor<64x4096xbf16>, %w: tensor<32x128x4096xi8>, %s: tens
 // -----
 
 // CHECK-LABEL: func.func @f(
-// CHECK:  kernel.fused @f_0 matmul config<tile = {m = 128, n = 64, k = 128}, {{.*}} swap_ab = true>
+// Two blocks along M share the weights that they compute.
+// CHECK:  kernel.fused @f_0 matmul config<tile = {m = 128, n = 64, k = 128}, stages = 4, cluster = [2, 1], {{.*}} swap_ab = true>
 func.func @f(%x: tensor<256x4096xbf16>, %w: tensor<4096x4096xi8>, %s: tensor<4096xbf16>) -> tensor<256x4096xbf16> {
   %fused = kernel.fused @f_0 matmul (%w_1 = %w : tensor<4096x4096xi8>, %s_1 = %s : tensor<4096xbf16>, %x_1 = %x : tensor<256x4096xbf16>) -> tensor<256x4096xbf16> {
     // prologue
