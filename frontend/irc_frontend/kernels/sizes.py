@@ -26,8 +26,9 @@ from irc_frontend.kernels.loops import Choice
 ELEMENTS = 4096
 """Of a tile where nothing is multiplied: 16 for each of 256 threads."""
 
-ELEMENTS_PER_THREAD = 8
-"""That a thread has at least of such a tile, two vectors of 16 bits or one of 32."""
+BYTES_PER_THREAD = 32
+"""That a thread has at least of such a tile: two vectors. A softmax of 8192 x 1024 bf16 takes an H200 9.7 us so, 11.6
+with one (benchmarks/results/2026-11-28-h200-exhaustive.jsonl.gz)."""
 
 ELEMENTS_PER_STEP = 32
 """That a thread has of a step along rows which reduces them: all threads of a block meet behind it, few of them sooner,
@@ -335,9 +336,10 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
             sizes[dim.name] = _given(given, dim.name) or min(_rounded(dim.extent), room)
             room = max(1, room // sizes[dim.name])
     _spread(facts, sizes, others, 1, machine)
-    held = max((elements_of(access, sizes) for access in facts.accesses), default=1)
+    tiles = [(elements_of(access, sizes), element_named(access.array.element).size) for access in facts.accesses]
+    held, size = max(tiles, default=(1, ACCUMULATOR_BYTES))
     meets = any(dim in facts.reduced and dim in ends for dim in facts.inner)
-    warps = held // (machine.warp_size * (ELEMENTS_PER_STEP if meets else ELEMENTS_PER_THREAD))
+    warps = held // (machine.warp_size * (ELEMENTS_PER_STEP if meets else max(1, BYTES_PER_THREAD // size)))
     most_warps = MAX_WARPS if held <= MAX_WARPS * machine.warp_size * MAX_ELEMENTS_PER_THREAD else 2 * MAX_WARPS
     config = ConfigAttr.of(warps=1 << (max(1, min(most_warps, warps)).bit_length() - 1), schedule="grid")
     return Choice(sizes, config)
