@@ -94,6 +94,13 @@ THREADS = Invariant(
     _first(lambda op: op.name in ("kernel.fused", "tile.program")),
 )
 
+DOTS_LOWERED = Invariant(
+    "dots-lowered",
+    "products are instructions of tensor cores",
+    "lower-dots",
+    _first(lambda op: op.name in ("cuda.dot", "cuda.matrix")),
+)
+
 CHANNELS_LOWERED = Invariant(
     "channels-lowered",
     "channels are barriers",

@@ -193,7 +193,7 @@ _OF_OPS = (
         _named("scf.for"),
         "unit, or a number of i64",
         lambda value: _is_unit(value) or _is_number(value),
-        "tile-kernels, overlap-epilogue, stage-loads, stage-stores, lower-to-cuda, lower-to-cpu",
+        "tile-kernels, overlap-epilogue, stage-loads, stage-stores, lower-to-cuda, lower-dots, lower-to-cpu",
         "lower-to-cuda, the printers of CUDA C++ and of LLVM IR",
     ),
     Discardable(

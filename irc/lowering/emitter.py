@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from irc.dialects import cuda
 from irc.ir.discardable import UNROLL
+from irc.ir.properties import constant_of
 
 Index = int | SSAValue
 """A number known while compiling, or an SSA value of type `index`."""
@@ -32,6 +33,12 @@ _WITH_OVERFLOW = frozenset({arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLI
 def _integer(number: int, type: Attribute) -> IntegerAttr:
     assert isinstance(type, IndexType | IntegerType)
     return IntegerAttr(number, type)
+
+
+def known(value: SSAValue) -> Index:
+    """The number that a value is, where it is a constant."""
+    number = constant_of(value)
+    return value if number is None else number
 
 
 def is_power_of_two(n: int) -> bool:

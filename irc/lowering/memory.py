@@ -26,7 +26,7 @@ from irc.lowering.coordinates import Coordinate, Walk, sum_of
 from irc.lowering.emitter import Index
 from irc.lowering.staggered_writes import PAIR, split_mode, staggered_mode, store_staggered
 from irc.lowering.turns_of_stores import in_turn
-from irc.lowering.values import Buffer, Code, Registers, element_bytes, packed_strides, tile_element
+from irc.lowering.values import Buffer, Code, Registers, ThreadCode, element_bytes, packed_strides, tile_element
 
 
 def zero(code: Code, type: Attribute) -> SSAValue:
@@ -220,12 +220,12 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
         by_tile(code, op, source.fragment, vector, accesses)
 
 
-def element_offset(code: Code, buffer: Buffer, at: Sequence[Index]) -> Index:
+def element_offset(code: ThreadCode, buffer: Buffer, at: Sequence[Index]) -> Index:
     """The offset of a buffer's element, in elements, before the swizzle."""
     return Walk(code.e, ()).offset(buffer.layout, _inside(code, buffer, [Coordinate(index) for index in at])).base
 
 
-def shared_address(code: Code, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
+def shared_address(code: ThreadCode, buffer: Buffer, at: Sequence[Index]) -> SSAValue:
     """The byte address of a buffer's element."""
     coordinates = _inside(code, buffer, [Coordinate(index) for index in at])
     return _address(code, buffer, Walk(code.e, ()).swizzled(buffer.layout, coordinates, apart=False))
@@ -238,12 +238,12 @@ def tile_address(code: Code, buffer: Buffer, fragment: Fragment, components: Seq
     return _address(code, buffer, Walk(code.e, components).swizzled(buffer.layout, coordinates, apart=apart))
 
 
-def _inside(code: Code, buffer: Buffer, at: Sequence[Coordinate]) -> list[Coordinate]:
+def _inside(code: ThreadCode, buffer: Buffer, at: Sequence[Coordinate]) -> list[Coordinate]:
     """Coordinates in the layout of a buffer, which may be part of it."""
     return [Coordinate(code.e.add(p.base, origin), p.steps) for p, origin in zip(at, buffer.origin, strict=True)]
 
 
-def _address(code: Code, buffer: Buffer, offset: Index) -> SSAValue:
+def _address(code: ThreadCode, buffer: Buffer, offset: Index) -> SSAValue:
     return code.e.i32(code.e.add(buffer.address, code.e.mul(offset, element_bytes(buffer.element))))
 
 
@@ -298,6 +298,19 @@ def read_shared(code: Code, buffer: Buffer, target: Fragment, hint: str | None =
         code.e.insert(cuda.SharedLoadOp(at, led.array, register, count=vector))
     strides = dict(zip(led.fragment.values, led.strides, strict=True))
     return Registers(led.array, target, tuple(strides[mode] for mode in target.values))
+
+
+def read_operand(code: ThreadCode, buffer: Buffer, fragment: Fragment, k_dim: int, k: Index) -> Registers:
+    """The thread's part of an operand of products from `k` on in registers: as deep as the fragment is."""
+    result = code.array(fragment, buffer.element)
+    vector = shared_vector(fragment, buffer.layout, element_bytes(buffer.element))
+    with code.each(fragment, vector) as at:
+        element = code.coordinates(fragment, at)
+        element[k_dim] = code.e.add(element[k_dim], k)
+        address = shared_address(code, buffer, element)
+        register = code.e.index(code.register(result, at))
+        code.e.insert(cuda.SharedLoadOp(address, result.array, register, count=vector))
+    return result
 
 
 def lower_write(code: Code, op: tile.WriteOp) -> None:

@@ -14,16 +14,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from irc.expansion import tf32
 from irc.ir.properties import scalar
 from irc.lowering.emitter import Emitter
-from irc.lowering.values import Code, Registers
+from irc.lowering.values import Registers, ThreadCode
 
 
-def tf32_products(code: Code, a: Registers, b: Registers) -> list[tuple[Registers, Registers]]:
+def tf32_products(code: ThreadCode, a: Registers, b: Registers) -> list[tuple[Registers, Registers]]:
     """The operands of the three products whose sum is that of a and b, the small ones first."""
     (a_high, a_low), (b_high, b_low) = (_parts(code, operand) for operand in (a, b))
     return [(a_low, b_high), (a_high, b_low), (a_high, b_high)]
 
 
-def _parts(code: Code, x: Registers) -> tuple[Registers, Registers]:
+def _parts(code: ThreadCode, x: Registers) -> tuple[Registers, Registers]:
     """The high and the low part of each element."""
     high, low = (code.array(x.fragment, x.element, hint) for hint in ("high", "low"))
     with code.each(x.fragment) as at:

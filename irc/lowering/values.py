@@ -116,59 +116,14 @@ def packed_strides(fragment: Fragment) -> tuple[int, ...]:
 
 
 @dataclass
-class Code:
-    """The state of lowering one program: what every tile-level value has become, and where the code goes."""
+class ThreadCode:
+    """Code of a thread of a group, and where it goes: registers that hold tiles, and their elements."""
 
     e: Emitter
     group: ThreadGroup
-    kernel: Block
-    extents: Extents
-    """What run-time extents are in a call."""
-    pointers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Program argument (a view) -> kernel argument (a pointer)."""
-    tensor_maps: dict[tuple[SSAValue, Attribute], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
-    )
-    values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
-    channels: dict[SSAValue, Channel] = field(default_factory=dict[SSAValue, "Channel"])
-    """Channels as the partition that is being lowered sees them."""
-    step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
-    """Channels that all threads fill and read."""
-    orders: dict[SSAValue, Order] = field(default_factory=dict[SSAValue, "Order"])
-    """Orders of the warp groups of the partition that is being lowered."""
-    has_stmatrix: bool = False
-    """Whether warps can store matrices to shared memory."""
-    shared_align: int = 16
-    """Bytes to which the start of shared memory is aligned."""
-    _exchanges: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _thread_parts: dict[tuple[Block, Fragment], list[Index]] = field(
-        default_factory=dict[tuple[Block, Fragment], list[Index]]
+        default_factory=dict[tuple[Block, Fragment], list[Index]], init=False
     )
-
-    # Values
-
-    def tile(self, value: SSAValue) -> Tile:
-        known = self.values[value]
-        assert isinstance(known, Registers | Splat | Iota)
-        return known
-
-    def buffer(self, value: SSAValue) -> Buffer:
-        known = self.values[value]
-        assert isinstance(known, Buffer)
-        return known
-
-    def scalar(self, value: SSAValue) -> Index:
-        """A scalar of the tile level: a known number, or an SSA value."""
-        known = self.values[value]
-        assert isinstance(known, int | SSAValue)
-        return known
-
-    def extent(self, number: int) -> Index:
-        """What an extent, a stride or a size of an array is in a call."""
-        return self.extents.of(number)
-
-    def ssa(self, value: SSAValue) -> SSAValue:
-        return self.e.index(self.scalar(value))
 
     def array(self, fragment: Fragment, element: Attribute, hint: str | None = None) -> Registers:
         """Fresh registers for a tile."""
@@ -280,6 +235,57 @@ class Code:
         if isinstance(value.type, IndexType):
             return value
         return self.e.value(arith.IndexCastOp(value, INDEX))
+
+
+@dataclass
+class Code(ThreadCode):
+    """The state of lowering one program: what every tile-level value has become, and where the code goes."""
+
+    kernel: Block
+    extents: Extents
+    """What run-time extents are in a call."""
+    pointers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Program argument (a view) -> kernel argument (a pointer)."""
+    tensor_maps: dict[tuple[SSAValue, Attribute], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
+    )
+    values: dict[SSAValue, Lowered] = field(default_factory=dict[SSAValue, Lowered])
+    channels: dict[SSAValue, Channel] = field(default_factory=dict[SSAValue, "Channel"])
+    """Channels as the partition that is being lowered sees them."""
+    step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
+    """Channels that all threads fill and read."""
+    orders: dict[SSAValue, Order] = field(default_factory=dict[SSAValue, "Order"])
+    """Orders of the warp groups of the partition that is being lowered."""
+    has_stmatrix: bool = False
+    """Whether warps can store matrices to shared memory."""
+    shared_align: int = 16
+    """Bytes to which the start of shared memory is aligned."""
+    _exchanges: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+
+    # Values
+
+    def tile(self, value: SSAValue) -> Tile:
+        known = self.values[value]
+        assert isinstance(known, Registers | Splat | Iota)
+        return known
+
+    def buffer(self, value: SSAValue) -> Buffer:
+        known = self.values[value]
+        assert isinstance(known, Buffer)
+        return known
+
+    def scalar(self, value: SSAValue) -> Index:
+        """A scalar of the tile level: a known number, or an SSA value."""
+        known = self.values[value]
+        assert isinstance(known, int | SSAValue)
+        return known
+
+    def extent(self, number: int) -> Index:
+        """What an extent, a stride or a size of an array is in a call."""
+        return self.extents.of(number)
+
+    def ssa(self, value: SSAValue) -> SSAValue:
+        return self.e.index(self.scalar(value))
 
     # Meeting
 

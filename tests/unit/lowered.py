@@ -20,7 +20,7 @@ from irc.ir.targets import set_target
 
 OpT = TypeVar("OpT", bound=Operation)
 
-THREADS = ("lower-schedule", "lower-to-cuda", "lower-channels", "allocate-scratch", "insert-barriers")
+THREADS = ("lower-schedule", "lower-to-cuda", "lower-dots", "lower-channels", "allocate-scratch", "insert-barriers")
 LOWER = ("assign-layouts", "plan-shared", *THREADS)
 PRODUCT = ("merge-dots", "place-operands", *LOWER)
 LINE = 128

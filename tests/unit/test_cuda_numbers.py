@@ -170,10 +170,10 @@ def test_every_scalar_op_of_xdsl_has_a_form() -> None:
 
 
 def test_every_cuda_device_op_has_a_form() -> None:
-    """But those of channels and exchanges, which become others."""
-    from irc.dialects.cuda import Cuda, KernelOp, channel, exchange
+    """But those of products, channels and exchanges, which become others."""
+    from irc.dialects.cuda import Cuda, KernelOp, channel, dot, exchange
 
-    lowered = {op for op in Cuda.operations if op.__module__ in (channel.__name__, exchange.__name__)}
+    lowered = {op for op in Cuda.operations if op.__module__ in (channel.__name__, dot.__name__, exchange.__name__)}
     assert set(Cuda.operations) - printed_ops() - lowered == {KernelOp}
 
 

@@ -3,6 +3,7 @@
 from irc.dialects.cuda import (
     async_ops,
     channel,
+    dot,
     exchange,
     instructions,
     kernel,
@@ -46,6 +47,7 @@ from irc.dialects.cuda.channel import (
     ChannelType,
     ChannelWaitOp,
 )
+from irc.dialects.cuda.dot import WGMMA, DotOp, MatrixOp, MatrixType
 from irc.dialects.cuda.exchange import ScratchOp, SharedAccessOp
 from irc.dialects.cuda.instructions import INSTRUCTIONS, Instruction, InstructionOp, LookupOp
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp
@@ -104,7 +106,7 @@ from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_
 from irc.ir.dialects import dialect_of
 
 Cuda = dialect_of(
-    "cuda", [types, kernel, thread, instructions, packed, memory, async_ops, tensor_core, sync, exchange, channel]
+    "cuda", [types, kernel, thread, instructions, packed, memory, async_ops, tensor_core, sync, exchange, channel, dot]
 )
 
 __all__ = [
@@ -113,6 +115,7 @@ __all__ = [
     "PACKED",
     "PAIR",
     "SPELLINGS",
+    "WGMMA",
     "WORD",
     "AnyOp",
     "AssumeOp",
@@ -146,6 +149,7 @@ __all__ = [
     "Cuda",
     "DependencyWaitOp",
     "DescriptorOp",
+    "DotOp",
     "FenceBarrierInitOp",
     "FenceOp",
     "FenceProxyAsyncOp",
@@ -161,6 +165,8 @@ __all__ = [
     "LoadOp",
     "LoadOrOp",
     "LookupOp",
+    "MatrixOp",
+    "MatrixType",
     "MmaOp",
     "NamedArriveOp",
     "NamedSyncOp",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from irc.dialects import layouts
+from irc.dialects.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile import (
     buffers,
     channel,
@@ -10,7 +12,6 @@ from irc.dialects.tile import (
     dots,
     im2col,
     indices,
-    layouts,
     memory,
     order,
     program,
@@ -41,7 +42,6 @@ from irc.dialects.tile.control import DYNAMIC, ForTilesOp, PartitionsOp, TurnOff
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
-from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
 from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, StoreOp, StoreWaitOp, Turn
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ExtentOp, ProgramOp

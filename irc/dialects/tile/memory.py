@@ -34,9 +34,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from irc.dialects.layouts import SharedAttr
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.im2col import Im2colAttr
-from irc.dialects.tile.layouts import SharedAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import number, numbers, values_of

@@ -17,7 +17,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.tile.layouts import FragmentAttr, SharedAttr
+from irc.dialects.layouts import FragmentAttr, SharedAttr
 from irc.ir.alignment import DEFAULT_ALIGN
 from irc.layout.fragment import Fragment, is_same
 from irc.support.shapes import row_major

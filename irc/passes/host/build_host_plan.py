@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from irc.analysis.invariants import CHANNELS_LOWERED, ORDERED, PLANNED, SCRATCH_ALLOCATED, THREADS
+from irc.analysis.invariants import CHANNELS_LOWERED, DOTS_LOWERED, ORDERED, PLANNED, SCRATCH_ALLOCATED, THREADS
 from irc.ir.blocks import block_of
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
@@ -37,7 +37,7 @@ class BuildHostPlanPass(Pass):
     """
 
     name = "build-host-plan"
-    requires = (THREADS, CHANNELS_LOWERED, SCRATCH_ALLOCATED, ORDERED)
+    requires = (THREADS, DOTS_LOWERED, CHANNELS_LOWERED, SCRATCH_ALLOCATED, ORDERED)
     establishes = (PLANNED,)
 
     streams: int = MAX_STREAMS

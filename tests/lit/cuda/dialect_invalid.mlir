@@ -341,3 +341,135 @@ cuda.kernel @k(%x: i32) grid [1, 1, 1] block 32 entry "k" code ["text"] {
   cuda.return
 }
 // CHECK: expected pointers as the arguments of a kernel of code
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1)>
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %z = arith.constant 0 : index
+  %a = cuda.matrix %z from [%z] : !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected a row and a column, found 1 coordinates
+
+// -----
+
+#s = #tile.shared<(64):(1)>
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  %z = arith.constant 0 : index
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected a layout of two dimensions, found #tile.shared<(64):(1)>
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "fma", warps = array<i64: 4, 1>} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected the instruction of a dot to be one of wgmma, m16n8k16
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected 3 extents of at least 1, found [64, 64]
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %r, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<32 x f32>, !cuda.registers<32 x bf16>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected an index of a left operand in registers, and of no other
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 2, 2>} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected warp groups along M for wgmma, without parts and tf32x3
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 24>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected k to be a multiple of 16 for wgmma, found 24
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 16>, instruction = "m16n8k16", warps = array<i64: 2, 1>, parts = 2} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected k to be a multiple of 32 for m16n8k16, found 16
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<32 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "m16n8k16", warps = array<i64: 4, 1>, overwrites} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected operands in shared memory for mma, added to what there is
+
+// -----
+
+#s = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<16 x f32>
+  %r = cuda.registers : !cuda.registers<32 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<16 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: cuda.dot: expected elements inside of !cuda.registers<16 x f32>, found 32 from 0

@@ -155,3 +155,21 @@ cuda.kernel @channel() grid [2, 1, 1] block 256 cluster [2, 1, 1] {
   cuda.channel_pass_turn %d, %t {turn = 1}
   cuda.return
 }
+
+#shared = #tile.shared<(64,64):(64,1) swizzle(3,3,3)>
+// CHECK: cuda.kernel @dots() grid [1, 1, 1] block 128 {
+cuda.kernel @dots() grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %left = cuda.registers : !cuda.registers<32 x bf16>
+  // CHECK: %a = cuda.matrix %z from [%z, %t] : !cuda.matrix<bf16, #shared>
+  %a = cuda.matrix %z from [%z, %t] : !cuda.matrix<bf16, #shared>
+  // CHECK: cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>, overwrites} : !cuda.registers<64 x f32>, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>, overwrites} : !cuda.registers<64 x f32>, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared>
+  // CHECK: cuda.dot %acc[%z], %left[%z], %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<64 x f32>, !cuda.registers<32 x bf16>, !cuda.matrix<bf16, #shared>
+  cuda.dot %acc[%z], %left[%z], %a by %t {shape = array<i64: 64, 64, 64>, instruction = "wgmma", warps = array<i64: 4, 1>} : !cuda.registers<64 x f32>, !cuda.registers<32 x bf16>, !cuda.matrix<bf16, #shared>
+  // CHECK: cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "m16n8k16", warps = array<i64: 2, 1>, parts = 2 : i64} :
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "m16n8k16", warps = array<i64: 2, 1>, parts = 2} : !cuda.registers<64 x f32>, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared>
+  cuda.return
+}

@@ -107,9 +107,9 @@ tile.program @softmax(%x: !tile.view<100x1000xf32>, %y: !tile.view<100x1000xf32>
 // CHECK:         cuda.set_registers {count = 232 : i64, grow = true}
 // CHECK:         %drain = cuda.channel_end %channel {first}
 // CHECK:         cuda.channel_wait %drain
-// CHECK:         cuda.wgmma_fence
-// CHECK:         cuda.wgmma {{.*}} {n = 256 : i64, k = 16 : i64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
-// CHECK:         cuda.wgmma_commit
+// CHECK:         %[[A:.*]] = cuda.matrix %{{.*}} from [%{{.*}}, %{{.*}}] : !cuda.matrix<bf16, #shared>
+// CHECK-NEXT:    %[[B:.*]] = cuda.matrix %{{.*}} from [%{{.*}}, %{{.*}}] : !cuda.matrix<bf16, #shared1>
+// CHECK-NEXT:    cuda.dot %{{.*}}, %[[A]], %[[B]] by %{{.*}} {shape = array<i64: 128, 256, 64>, instruction = "wgmma", warps = array<i64: 8, 1>} :
 // CHECK:         scf.if
 // CHECK-NEXT:      cuda.wgmma_wait {pending = 1 : i64}
 // CHECK:         else

@@ -2,7 +2,7 @@
 
 // Products end in the order in which they were issued: the wait for the second is one for the first, too.
 // CHECK-LABEL: cuda.kernel @implied
-// CHECK-COUNT-3: cuda.wgmma_commit
+// CHECK-COUNT-3: cuda.dot
 // CHECK-NEXT:  cuda.wgmma_wait {pending = 1 : i64}
 // CHECK-NEXT:  cuda.registers_fence %second :
 // CHECK-NEXT:  cuda.registers_fence %first :

@@ -8,8 +8,7 @@
 // CHECK:        cuda.cp_async_wait {pending = 1 : i64}
 // CHECK-NEXT:    cuda.sync
 // CHECK:        cuda.cp_async
-// CHECK:         cuda.ldmatrix
-// CHECK:         cuda.mma
+// CHECK:         cuda.dot
 // CHECK-NOT:    cuda.sync
 // CHECK:        cuda.cp_async_commit
 // CHECK:      cuda.cp_async_wait

@@ -6,8 +6,7 @@
 // CHECK:        cuda.cp_async
 // CHECK:        cuda.cp_async_wait{{$}}
 // CHECK-NEXT:    cuda.sync
-// CHECK:         cuda.ldmatrix
-// CHECK:         cuda.mma
+// CHECK:         cuda.dot
 
 #shared = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
 #shared1 = #tile.shared<(32,64):(1,32) swizzle(3,2,4)>

@@ -1,4 +1,5 @@
-"""Layouts of tiles as attributes: fragments in registers, shared buffers. The layouts themselves are irc.layout's."""
+"""Layouts of tiles as attributes of the tile dialect, which cuda has too: fragments in registers, shared buffers. The
+layouts themselves are irc.layout's."""
 
 from __future__ import annotations
 
