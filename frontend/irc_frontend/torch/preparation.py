@@ -83,7 +83,7 @@ def drop_new_strides(graph: Graph) -> None:
     for node in graph.find_nodes(op="call_function", target=aten.as_strided_scatter.default):
         (operand, written, size, stride), offset = node.args[:4], node.args[4] if len(node.args) > 4 else None
         source, value = _value(operand), _value(written)
-        if source is None or value is None or not _is_row_major(value.shape, value.stride()):
+        if source is None or value is None or not is_row_major(value.shape, value.stride()):
             continue
         is_static = all(isinstance(extent, int) for extent in (*source.shape, *size, *stride))
         if is_static and offset in (None, source.storage_offset()) and _are_all_in_rows(source, size, stride):
@@ -104,10 +104,10 @@ def _are_same_elements(x: torch.Tensor, y: torch.Tensor) -> bool:
 def _are_all_in_rows(x: torch.Tensor, size: Sequence[Any], stride: Sequence[Any]) -> bool:
     """Whether an array is row-major, and such a view of its memory has all of it, row-major too."""
     is_whole = _are_equal(prod(x.shape), prod(size))
-    return is_whole and _is_row_major(x.shape, x.stride()) and _is_row_major(size, stride)
+    return is_whole and is_row_major(x.shape, x.stride()) and is_row_major(size, stride)
 
 
-def _is_row_major(size: Sequence[Any], stride: Sequence[Any]) -> bool:
+def is_row_major(size: Sequence[Any], stride: Sequence[Any]) -> bool:
     """Whether that is known for all sizes."""
     inner: Any = 1
     for extent, step in zip(reversed(size), reversed(stride), strict=True):

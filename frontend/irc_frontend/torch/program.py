@@ -25,7 +25,7 @@ from irc_frontend.evaluation import compile_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Subgraph
-from irc_frontend.torch.preparation import order_of
+from irc_frontend.torch.preparation import is_row_major, order_of
 from irc_frontend.torch.rules import argument, record, value_of
 
 
@@ -37,10 +37,10 @@ class Layout:
         self.shape, self.dtype, self.device = tuple(value.shape), value.dtype, value.device
         order, stride = order_of(value), tuple(value.stride())
         ordered = tuple(self.shape[axis] for axis in order)
-        is_dense = 0 not in self.shape and _is_row_major(ordered, [stride[axis] for axis in order])
-        is_turned = is_dense and not _is_row_major(self.shape, stride)
+        is_dense = 0 not in self.shape and is_row_major(ordered, [stride[axis] for axis in order])
+        is_turned = is_dense and not is_row_major(self.shape, stride)
         self.order = tuple(order) if is_turned else None
-        self.stride = stride if is_turned else _row_major_stride(self.shape)
+        self.stride = stride if is_turned else row_major([max(1, extent) for extent in self.shape])  # as torch has it
         self.extents = ordered if is_turned else self.shape
 
     def at(self, dims: Sequence[Dim], sizes: Sizes) -> Layout:
@@ -77,17 +77,6 @@ class Layout:
     def to_memory(self, x: Tensor) -> Tensor:
         """The memory that the program makes for the array x."""
         return x if self.order is None else x.permute(self.order)
-
-
-def _is_row_major(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether an array with elements is contiguous; where an axis has one element, its stride is anything."""
-    wanted = _row_major_stride(shape)
-    return all(extent == 1 or found == other for extent, found, other in zip(shape, stride, wanted, strict=True))
-
-
-def _row_major_stride(shape: Sequence[int]) -> tuple[int, ...]:
-    """As torch has it: an axis without elements counts as one element."""
-    return row_major([max(1, extent) for extent in shape])
 
 
 class Layouts:
