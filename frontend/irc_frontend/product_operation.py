@@ -116,9 +116,9 @@ class MatmulOperation:
         self._names = _further(epilogue)
         self._config = dict(config or {})
         if config:
-            from irc.driver.configured import config_of
+            from irc.driver.configured import config_of_fields
 
-            config_of(self._config)
+            config_of_fields(self._config)
         self._target, self._arch = target, arch
         self._plans: OrderedDict[Hashable, _Plan] = OrderedDict()
         self._lock = threading.Lock()
@@ -189,9 +189,9 @@ class MatmulOperation:
 
     def _configured(self, module: ModuleOp) -> ModuleOp:
         from irc.driver.compiler import resolve_arch
-        from irc.driver.configured import config_of, configured
+        from irc.driver.configured import config_of_fields, configured
 
-        return configured(module, config_of(self._config), resolve_arch(self._arch))
+        return configured(module, config_of_fields(self._config), resolve_arch(self._arch))
 
     def _product(self, arguments: _Arguments, given: Mapping[str, Tensor]) -> Sequence[Tensor]:
         """The results of one product: `d` as it is stored, and what else the epilogue gives."""

@@ -18,7 +18,7 @@ CHOOSES = "choose-config"
 """The pass that fills what a config leaves open."""
 
 
-def config_of(fields: Mapping[str, Any]) -> ConfigAttr:
+def config_of_fields(fields: Mapping[str, Any]) -> ConfigAttr:
     """The config with these fields: sizes of tiles as a mapping, lists as sequences. IrcError for a field that there is
     not, and for a value that it cannot have."""
     if unknown := [name for name in fields if name not in checks()]:

@@ -10,7 +10,7 @@ from drawing import long
 
 from irc.codegen.sass import opcodes, uses
 from irc.driver.compiler import compile_artifact
-from irc.driver.configured import config_of, configured
+from irc.driver.configured import config_of_fields, configured
 from irc.driver.program import parse
 from irc.ir.targets import target
 from irc.layout.instructions import WARP_GROUP
@@ -126,7 +126,7 @@ def test_sums_of_f16(config: dict[str, object], opcode: str) -> None:
     text = """func f(x: f16[512, 512], w: f16[512, 512]) -> f16[512, 512] {
     return matmul(x, w, precision="f16")
 }"""
-    module = configured(parse(text, "f.irc"), config_of({"instruction": "mma", **config}), "sm_80")
+    module = configured(parse(text, "f.irc"), config_of_fields({"instruction": "mma", **config}), "sm_80")
     (kernel,) = compile_artifact(module, arch="sm_80").kernels
     assert {name for name in opcodes(kernel.cubin) if name.startswith("HMMA")} == {opcode}
 

@@ -13,8 +13,10 @@ from irc.analysis.product_problem import Product as ProductProblem
 from irc.configs.product import ACCUMULATOR_BYTES, choose_product
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.driver.compiler import resolve_arch
+from irc.driver.configured import config_of_fields
 from irc.ir.dtypes import element_named
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
+from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
 from irc_frontend.kernels.access import TileAccess
@@ -67,17 +69,12 @@ OF_PRODUCTS = ("stages", "cluster", "instruction", "subtile", "turns", "register
 def config_of(given: Mapping[str, Any] | None) -> ConfigAttr:
     """The config that a user set. IrcError where a field is none, or its value is not of its type."""
     fields = dict(given or {})
-    sizes = fields.pop("tile", None)
-    if sizes is not None and not isinstance(sizes, Mapping):
-        raise fail("config: tile has sizes by the names of loops", 'config={"tile": {"m": 128, "n": 128}}')
     if others := [name for name in OTHERS if name in fields]:
         raise fail(f"config: {others[0]} is for kernels that irc fuses", "a kernel of tiles has its own loops")
-    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
     try:
-        return ConfigAttr.of(**lists, tile=None if sizes is None else TileSizes(sizes))
-    except (TypeError, ValueError) as error:
-        known = "tile, stages, cluster, warps, schedule, group, occupancy, instruction, ..."
-        raise fail(f"config: {str(error).removeprefix('ConfigFields.__init__() ')}", f"its fields: {known}") from error
+        return config_of_fields(fields)
+    except IrcError as error:
+        raise fail(error.message, error.hint) from error
 
 
 def _check_warps(config: ConfigAttr) -> None:
