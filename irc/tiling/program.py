@@ -50,14 +50,27 @@ class ProgramTiling:
     """The reductions of the results that are being computed."""
     chunks: dict[DomainDim, int] = field(default_factory=dict[DomainDim, int])
     """The tile extent of each dimension that is reduced or scanned over."""
-    riders: dict[DomainDim | None, list[Result]] = field(default_factory=dict[DomainDim | None, list[Result]])
-    """Results along each of these dimensions that no reduction feeds: the first walk over it stores them."""
+    unstored: dict[DomainDim | None, list[Result]] = field(default_factory=dict[DomainDim | None, list[Result]])
+    """The results that are being computed, by the dimension that is reduced over which they lie along, until something
+    stores them."""
     unroll: int = 1
     """Steps over a reduced dimension whose loads are in flight together."""
     shared: frozenset[Node] = frozenset()
     """Nodes that are computed once, as a tile, for all that use them."""
     _dims: dict[Node, frozenset[DomainDim]] = field(default_factory=dict[Node, frozenset[DomainDim]])
     _heavy: dict[Node, bool] = field(default_factory=dict[Node, bool])
+
+    def riders(self, column: DomainDim) -> list[Result]:
+        """Results along a dimension that no reduction feeds: a walk over it can store them."""
+        return [
+            r for r in self.unstored.get(column, []) if not any(isinstance(n, Reduced) for n in walk_nodes([r.node]))
+        ]
+
+    def take_riders(self, column: DomainDim) -> list[Result]:
+        """The same, for the walk that stores them."""
+        riders = self.riders(column)
+        self.unstored[column] = [each for each in self.unstored.get(column, []) if each not in riders]
+        return riders
 
     def varies(self, number: int) -> bool:
         """Whether the number stands for an extent that is known when the program is called."""

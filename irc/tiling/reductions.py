@@ -231,7 +231,7 @@ class ReduceStage(Stage):
             return
         else:
             initial = [self._start(n, i, self._chunk_shape(column)) for n in batch for i in range(part_count(n))]
-            riders = self.program.riders.pop(column, [])
+            riders = self.program.take_riders(column)
 
             def step(stage: ReduceStage, accumulators: list[SSAValue]) -> list[SSAValue]:
                 results = _accumulate(stage, batch, roots, accumulators)

@@ -20,7 +20,7 @@ from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
-from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced, walk_nodes
+from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, ProgramTiling, shared_nodes
 from irc.tiling.reductions import ReduceStage
@@ -250,9 +250,9 @@ def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> Non
     else:
         row, height, chunks = reduce_tiles(plan.rows, columns, weights, config.tile, config.reduction)
     program.chunks |= chunks
-    riders = _riders(program, plan, columns)
-    program.riders = dict(riders)
-    if riders or all(chunks[c] >= c.extent for c in columns):
+    program.unstored = _by_column(program, plan, columns)
+    walked = [c for c in columns if chunks[c] < c.extent]
+    if not walked or any(map(program.riders, walked)):
         program.shared = shared_nodes(_roots(program, plan))
     tiles = {} if row is None else {row: height}
     loop = for_tiles(program, plan.rows, tiles, Config(schedule=config.schedule))
@@ -263,21 +263,16 @@ def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> Non
     scalars = {d: offset for d, offset in offsets.items() if d != row}
     stage = ReduceStage(program, loop.body.block, [first, Axis(None, zero, 1)], scalars)
     for column in [None, *columns]:
-        stored = riders.get(column, []) if column not in program.riders else []
-        results = [r for r in plan.group.results if _column(program, r, columns) == column and r not in stored]
-        _store(program, stage, column, results)
+        _store(program, stage, column)
 
 
-def _riders(
+def _by_column(
     program: ProgramTiling, plan: GroupTiling, columns: Sequence[DomainDim]
 ) -> dict[DomainDim | None, list[Result]]:
-    """The results along each column that are walked over in chunks which no reduction feeds."""
+    """The results along each column, and those along none."""
     found: dict[DomainDim | None, list[Result]] = {}
     for result in plan.group.results:
-        column = _column(program, result, columns)
-        is_fed = any(isinstance(node, Reduced) for node in walk_nodes([result.node]))
-        if column is not None and not is_fed and program.chunks[column] < column.extent:
-            found.setdefault(column, []).append(result)
+        found.setdefault(_column(program, result, columns), []).append(result)
     return found
 
 
@@ -289,8 +284,9 @@ def _column(program: ProgramTiling, result: Result, columns: Sequence[DomainDim]
     return found[0] if found else None
 
 
-def _store(program: ProgramTiling, stage: ReduceStage, column: DomainDim | None, results: Sequence[Result]) -> None:
-    if not results:
+def _store(program: ProgramTiling, stage: ReduceStage, column: DomainDim | None) -> None:
+    """Stores what no walk over a column has stored."""
+    if not (results := program.unstored.pop(column, [])):
         return
     if column is None:
         stage.store_all(results)
