@@ -13,10 +13,10 @@ import numpy.typing as npt
 from irc.layout.access import MemoryAccess
 from irc.layout.box import Box
 from irc.layout.fragment import Coordinates, Fragment
+from irc.layout.lane_swizzles import LaneSwizzle, xored
 from irc.layout.requests import WARP, WIDEST, Addresses, fewest_wavefronts, wavefronts
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector
-from irc.layout.turns import Turns, turned
 
 MAX_COUNTED, PER_TILE = 16, 4
 """Requests whose bank conflicts are counted for each layout, and how many of them are those of one tile: where a run
@@ -94,10 +94,10 @@ class Reads:
         """Elements of a word."""
         return WIDEST // self.size
 
-    def side(self, turns: Turns = (), among: Addresses | None = None) -> Side:
+    def side(self, swizzle: LaneSwizzle = (), among: Addresses | None = None) -> Side:
         """What they cost in all layouts, or in those with these numbers."""
         offsets = self.offsets if among is None else self.offsets[among]
-        at = (self.taken ^ turned(np.arange(self.taken.shape[1]), turns))[..., None]
+        at = (self.taken ^ xored(np.arange(self.taken.shape[1]), swizzle))[..., None]
         taken = np.take_along_axis(offsets, at[None], axis=-1)[..., 0]
         # A lane that takes nothing meets no bank that another one of its request does not.
         is_taken = np.take_along_axis(self.is_taken, at, axis=-1)[..., 0]

@@ -19,18 +19,18 @@ from irc.layout.box_traffic import SMALL, Reads, Side, box_writes, inside
 from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Fragment
+from irc.layout.lane_swizzles import LaneSwizzle, best_lane_swizzle, exchanged
 from irc.layout.requests import LINE_BYTES, WARP, WIDEST, Addresses
 from irc.layout.segments import Segments, segments_of
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector, ideal_units
-from irc.layout.turns import Turns, best_turns, exchanged
 from irc.support.integers import ceil_div
 
-TURNED = 8
-"""Layouts for which turns are tried: as many as there are pitches."""
+SWIZZLED = 8
+"""Layouts for which lane swizzles are tried: as many as there are pitches."""
 
 NEARLY = 1.02
-"""How near to the fewest wavefronts no more turns are tried."""
+"""How near to the fewest wavefronts no more swizzles are tried."""
 
 LOOKED_AT = 16
 """Threads whose values are compared."""
@@ -56,14 +56,14 @@ EXCHANGE_INSTRUCTIONS = 1
 @dataclass(frozen=True)
 class Staged:
     """A box on its way to a fragment: the layout of shared memory, by the coordinates of the box, what the writes of
-    its words and the threads' reads cost there, the instructions of all warps that find the elements, and the turns in
-    which lanes take those of a run."""
+    its words and the threads' reads cost there, the instructions of all warps that find the elements, and
+    by which swizzle lanes take those of a run."""
 
     layout: SharedLayout
     writes: Traffic
     reads: Traffic
     instructions: float
-    turns: Turns = ()
+    lane_swizzle: LaneSwizzle = ()
 
     @property
     def cycles(self) -> float:
@@ -91,11 +91,13 @@ def copied_traffic(access: MemoryAccess, shape: tuple[int, ...]) -> Traffic:
 @cache
 def staged(fragment: Fragment, access: MemoryAccess, is_copied: bool = False) -> Staged:
     """The cheapest layout of a box, over pitches of the rows and a word more after every so many of them, with the
-    turns in which lanes meet in few banks there; the smallest of those. is_copied: the elements are stored as they are
-    taken."""
+    lane swizzle by which lanes meet in few banks there; the smallest of those. is_copied: the elements are stored as
+    they are taken."""
 
     def weighed(found: Staged) -> Staged:
-        each = _instructions(fragment, access, found.layout, is_copied=is_copied) + _exchange_instructions(found.turns)
+        each = _instructions(fragment, access, found.layout, is_copied=is_copied) + _exchange_instructions(
+            found.lane_swizzle
+        )
         return replace(found, instructions=each * found.reads.requests)
 
     return min(map(weighed, _fewest(fragment, access)), key=lambda each: (each.cycles, each.layout.size))
@@ -114,28 +116,32 @@ def _fewest(fragment: Fragment, access: MemoryAccess) -> tuple[Staged, ...]:
 
 
 def _best(layouts: Sequence[SharedLayout], reads: Reads, writes: Side, among: Addresses) -> Staged:
-    """The best of some of the layouts, with turns: these are tried where there are few conflicts without them."""
+    """The best of some of the layouts, with a lane swizzle, which is tried where there are few conflicts without it."""
     both = writes.units[among] + reads.side().units[among]
-    among = among[both.argsort(kind="stable")[:TURNED]]
+    among = among[both.argsort(kind="stable")[:SWIZZLED]]
 
-    def cost(turns: Turns) -> float:
-        units = writes.units[among] + reads.side(turns, among).units
-        return float(units.min()) + reads.requests * _exchange_instructions(turns) * INSTRUCTION_CYCLES
+    def cost(swizzle: LaneSwizzle) -> float:
+        units = writes.units[among] + reads.side(swizzle, among).units
+        return float(units.min()) + reads.requests * _exchange_instructions(swizzle) * INSTRUCTION_CYCLES
 
-    side, turns = reads.side((), among), ()
+    side, swizzle = reads.side((), among), ()
     if reads.has_runs:
         fewest = float((writes.ideal[among] + side.ideal).min())
-        turns = best_turns(reads.run, cost, fewest * NEARLY)
-        side = reads.side(turns, among)
+        swizzle = best_lane_swizzle(reads.run, cost, fewest * NEARLY)
+        side = reads.side(swizzle, among)
     best = int((writes.units[among] + side.units).argmin())
     return Staged(
-        layouts[among[best]], writes.traffic(int(among[best]), reads.word), side.traffic(best, reads.vector), 0.0, turns
+        layouts[among[best]],
+        writes.traffic(int(among[best]), reads.word),
+        side.traffic(best, reads.vector),
+        0.0,
+        swizzle,
     )
 
 
-def _exchange_instructions(turns: Turns) -> float:
+def _exchange_instructions(swizzle: LaneSwizzle) -> float:
     """Instructions for an element, to put a run in order."""
-    return sum(1 for _ in exchanged(turns)) * EXCHANGE_INSTRUCTIONS
+    return sum(1 for _ in exchanged(swizzle)) * EXCHANGE_INSTRUCTIONS
 
 
 MAX_SEGMENTS = 4

@@ -57,8 +57,8 @@ def _way_row(way: Way) -> tuple[str, ...]:
     ]
     if way.staged is not None:
         writes, reads = way.staged.writes, way.staged.reads
-        turns = f" in turns {','.join(map(str, way.staged.turns))}" if way.staged.turns else ""
-        note = f"{way.use.name} through {way.staged.layout.layout} by {reads.vector} x {size} B{turns}"
+        swizzle = f" swizzled by lane {','.join(map(str, way.staged.lane_swizzle))}" if way.staged.lane_swizzle else ""
+        note = f"{way.use.name} through {way.staged.layout.layout} by {reads.vector} x {size} B{swizzle}"
         wavefronts = _of(writes.units + reads.units, writes.ideal + reads.ideal)
         return ("", f"{way.cycles:.0f}", "", "", "", *cells, wavefronts, note)
     if way.exchange is None:

@@ -84,7 +84,7 @@ class RealignedStore:
     # The ends of rows
 
     @property
-    def _turns(self) -> int:
+    def _steps(self) -> int:
         return ceil_div(self._rows * self.vector, self.code.group.count)
 
     @property
@@ -93,26 +93,26 @@ class RealignedStore:
 
     def _load_ends(self) -> SSAValue:
         e = self.code.e
-        array = e.value(cuda.RegistersOp(self._turns, self.source.buffer.element))
-        with e.loop(0, self._turns, unroll=True) as turn:
-            at, condition = self._end(turn)
+        array = e.value(cuda.RegistersOp(self._steps, self.source.buffer.element))
+        with e.loop(0, self._steps, unroll=True) as step:
+            at, condition = self._end(step)
             address = shared_address(self.code, self.source.buffer, at)
             with e.when(condition):
-                e.insert(cuda.SharedLoadOp(address, array, e.index(turn)))
+                e.insert(cuda.SharedLoadOp(address, array, e.index(step)))
         return array
 
     def _store_ends(self, ends: SSAValue, *, checked: bool) -> None:
         e = self.code.e
-        with e.loop(0, self._turns, unroll=True) as turn:
-            at, condition = self._end(turn)
+        with e.loop(0, self._steps, unroll=True) as step:
+            at, condition = self._end(step)
             with e.when(condition):
-                self._store(ends, turn, at, checked=checked)
+                self._store(ends, step, at, checked=checked)
 
-    def _end(self, turn: Index) -> tuple[list[Index], SSAValue]:
-        """The element that the thread stores in a turn, and the condition under which there is one: as many before the
+    def _end(self, step: Index) -> tuple[list[Index], SSAValue]:
+        """The element that the thread stores in a step, and the condition under which there is one: as many before the
         first word as there are in `skip`, the others after the last one."""
         e = self.code.e
-        number = e.add(self.code.group.thread, e.mul(turn, self.code.group.count))
+        number = e.add(self.code.group.thread, e.mul(step, self.code.group.count))
         others = [d for d in range(len(self.fragment.shape)) if d != self.dim]
         at: list[Index] = [0] * len(self.fragment.shape)
         sizes = [self.vector, *(self.fragment.shape[d] for d in others)]
@@ -121,7 +121,7 @@ class RealignedStore:
             at[d] = coordinate
         skip = self._skip(at)
         conditions = [e.compare("ne", skip, 0)]
-        if self._turns * self.code.group.count > self._rows * self.vector:
+        if self._steps * self.code.group.count > self._rows * self.vector:
             conditions.append(e.compare("slt", number, self._rows * self.vector))
         is_before = e.compare("slt", position, skip)
         at[self.dim] = e.select(is_before, position, e.add(position, self.length - self.vector))

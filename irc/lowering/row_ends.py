@@ -105,9 +105,9 @@ class RowEnds:
         e, code = self.code.e, self.code
         others = [d for d in range(len(self.fragment.shape)) if d != self.dim]
         slots = self.vector * prod(self.fragment.shape[d] for d in others)
-        turns = ceil_div(slots, code.group.count)
-        with e.loop(0, turns, unroll=True if turns <= MAX_UNROLLED else 1) as turn:
-            number = e.add(code.group.thread, e.mul(turn, code.group.count))
+        steps = ceil_div(slots, code.group.count)
+        with e.loop(0, steps, unroll=True if steps <= MAX_UNROLLED else 1) as step:
+            number = e.add(code.group.thread, e.mul(step, code.group.count))
             position, *coordinates = e.split(number, [self.vector, *(self.fragment.shape[d] for d in others)])
             at: list[Index] = [0] * len(self.fragment.shape)
             for d, coordinate in zip(others, coordinates, strict=True):
@@ -115,7 +115,7 @@ class RowEnds:
             at[self.dim] = e.add(begin(self._place(at)), position)
             offset, conditions = self._locate(at)
             conditions.append(e.compare("ult", at[self.dim], self.length))
-            if turns * code.group.count > slots:
+            if steps * code.group.count > slots:
                 conditions.append(e.compare("slt", number, slots))
             with e.when(e.all(conditions)):
                 take(at, array)

@@ -23,7 +23,7 @@ from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import by_tile, locate, store_registers, zero
 from irc.lowering.row_ends import RowEnds
-from irc.lowering.turns import TurnedRun
+from irc.lowering.swizzled_runs import SwizzledRun
 from irc.lowering.values import Code, Registers, element_bytes, tile_element
 from irc.support.integers import ceil_div
 
@@ -35,7 +35,7 @@ class StagedLoad:
     """Offsets are in elements of the view and of the box."""
 
     def __init__(self, code: Code, op: tile.LoadOp, layout: SharedLayout) -> None:
-        self.code, self.op, self.layout, self.turns = code, op, layout, op.turn_values
+        self.code, self.op, self.layout, self.swizzle = code, op, layout, op.lane_swizzle_values
         self.fragment = fragment_layout(op.result.type)
         self.access = access_of(op)
         box = box_of(self.access, self.fragment.shape)
@@ -106,29 +106,29 @@ class StagedLoad:
 
     @property
     def _rows_at_once(self) -> int:
-        """Rows whose words the threads move in a turn, one each; the threads that are left over rest. 0 where those are
+        """Rows whose words the threads move in a step, one each; the threads that are left over rest. 0 where those are
         many: then words are dealt out one after another."""
         count, words = self.code.group.count, self.box.words
         rows = min(count // words, self.box.row_count)
         return rows if rows * words * MAX_RESTING >= count * (MAX_RESTING - 1) else 0
 
     @property
-    def _turns(self) -> int:
+    def _steps(self) -> int:
         if self._rows_at_once:
             return ceil_div(self.box.row_count, self._rows_at_once)
         return ceil_div(self.box.row_count * self.box.words, self.code.group.count)
 
     def _load_words(self) -> SSAValue:
         e = self.code.e
-        array = e.value(cuda.RegistersOp(self._turns * self.word, self.element), self.op.result.name_hint)
+        array = e.value(cuda.RegistersOp(self._steps * self.word, self.element), self.op.result.name_hint)
         pointer = self.code.pointers[self.op.view]
         none = zero(self.code, self.element)
-        with e.loop(0, self._turns, unroll=True) as turn:
-            word, at, exists = self._word(turn)
+        with e.loop(0, self._steps, unroll=True) as step:
+            word, at, exists = self._word(step)
             offset, conditions = self._source(word, at)
             if self._left:
                 conditions.append(e.compare("sle", offset, e.sub(self._size, self.word)))
-            register = e.mul(turn, self.word)
+            register = e.mul(step, self.word)
             load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
             inside = e.all([*exists, *conditions])
             if inside is None:
@@ -159,8 +159,8 @@ class StagedLoad:
             last = e.add(last, e.mul(e.add(self.origins[dim], rows), stride))
         array = e.value(cuda.RegistersOp(1, self.element))
         none = e.constant(0)
-        with e.when(e.compare("sge", last, first)), e.loop(0, self._turns, unroll=1) as turn:
-            word, at, exists = self._word(turn)
+        with e.when(e.compare("sge", last, first)), e.loop(0, self._steps, unroll=1) as step:
+            word, at, exists = self._word(step)
             offset, conditions = self._source(word, at)
             address = self._address(word, at)
             is_last = e.all([*exists, *conditions, e.compare("eq", offset, first)])
@@ -177,10 +177,10 @@ class StagedLoad:
 
     def _write_words(self, words: SSAValue) -> None:
         e = self.code.e
-        with e.loop(0, self._turns, unroll=True) as turn:
-            word, at, exists = self._word(turn)
+        with e.loop(0, self._steps, unroll=True) as step:
+            word, at, exists = self._word(step)
             address = e.i32(self._address(word, at))
-            register = e.index(e.mul(turn, self.word))
+            register = e.index(e.mul(step, self.word))
             with e.when(e.all(exists)):
                 e.insert(cuda.SharedStoreOp(address, words, register, count=self.word))
 
@@ -196,23 +196,23 @@ class StagedLoad:
         offset = e.add(row, e.mul(word, self.word))
         return e.add(self.code.as_index(self.region.address), e.mul(offset, self.size))
 
-    def _word(self, turn: Index) -> tuple[Index, list[Index], list[SSAValue]]:
-        """The word that the thread moves in a turn: its place in a row, the coordinates of the row in the box, and the
+    def _word(self, step: Index) -> tuple[Index, list[Index], list[SSAValue]]:
+        """The word that the thread moves in a step: its place in a row, the coordinates of the row in the box, and the
         conditions under which there is one."""
         e, box, group, at_once = self.code.e, self.box, self.code.group, self._rows_at_once
         counts = [box.counts[d] for d in box.rows]
         conditions: list[SSAValue] = []
         if at_once:
             word, first = e.split(group.thread, [box.words, at_once])
-            row = e.add(first, e.mul(turn, at_once))
+            row = e.add(first, e.mul(step, at_once))
             if at_once * box.words != group.count:
                 conditions.append(e.compare("slt", first, at_once))
-            if self._turns * at_once != box.row_count:
+            if self._steps * at_once != box.row_count:
                 conditions.append(e.compare("slt", row, box.row_count))
         else:
-            number = e.add(group.thread, e.mul(turn, group.count))
+            number = e.add(group.thread, e.mul(step, group.count))
             word, row = e.split(number, [box.words, box.row_count])
-            if self._turns * group.count != box.row_count * box.words:
+            if self._steps * group.count != box.row_count * box.words:
                 conditions.append(e.compare("slt", number, box.row_count * box.words))
         return word, e.split(row, counts) if counts else [], conditions
 
@@ -256,10 +256,10 @@ class StagedLoad:
         result = code.array(self.fragment, self.element, self.op.result.name_hint)
         vector = global_vector(self.fragment, self.access)
         run = self.fragment.vector[1]
-        turned = TurnedRun(code, self.turns, run)
+        swizzled = SwizzledRun(code, self.swizzle, run)
         with code.each(self.fragment, vector) as components:
-            self._take_at(result, components, vector, turned)
-        if not turned.is_in_order:
+            self._take_at(result, components, vector, swizzled)
+        if not swizzled.is_in_order:
             with code.each(self.fragment, run) as components:
                 self._put_in_order(result, components, run)
         return result
@@ -270,21 +270,21 @@ class StagedLoad:
             self._take_at(to, (), vector, None)
             return
         first, *others = components
-        turned = TurnedRun(self.code, self.turns, count)
+        swizzled = SwizzledRun(self.code, self.swizzle, count)
         with self.code.e.loop(0, count, vector, unroll=True, hint="n") as n:
-            self._take_at(to, [self.code.e.add(first, n), *others], vector, turned)
+            self._take_at(to, [self.code.e.add(first, n), *others], vector, swizzled)
         self._put_in_order(to, components, count)
 
-    def _take_at(self, to: Registers, components: Sequence[Index], vector: int, turned: TurnedRun | None) -> None:
-        taken = components if turned is None else [turned.position(components[0]), *components[1:]]
+    def _take_at(self, to: Registers, components: Sequence[Index], vector: int, swizzled: SwizzledRun | None) -> None:
+        taken = components if swizzled is None else [swizzled.position(components[0]), *components[1:]]
         offset = self._offset(self.code.linear_coordinates(self.fragment), taken, vector)
         self._insert(to, components, self._byte(offset), vector)
 
     def _put_in_order(self, held: Registers, components: Sequence[Index], count: int) -> None:
-        """The elements of a run, or of as many of them as are stored together, which lanes took in turns."""
+        """The elements of a run, or of as many of them as are stored together, which lanes took by a swizzle."""
         first, *others = components
         registers = [self.code.register(held, [self.code.e.add(first, n), *others]) for n in range(count)]
-        TurnedRun(self.code, self.turns, count).put_in_order(held.array, registers)
+        SwizzledRun(self.code, self.swizzle, count).put_in_order(held.array, registers)
 
     def _run_addresses(self, components: Sequence[Index], count: int) -> list[tuple[Index, Index, int]]:
         """Where the elements of a run that is inside the view lie: for each vector its first component, its address and
@@ -294,8 +294,8 @@ class StagedLoad:
         first, *others = components
         vector = min(count, global_vector(self.fragment, self.access))
         at = [e.add(first, n) for n in range(0, count, vector)]
-        # Where vectors are taken there are no turns.
-        taken = TurnedRun(self.code, self.turns, count).positions(count)[::vector]
+        # Where vectors are taken there is no swizzle.
+        taken = SwizzledRun(self.code, self.swizzle, count).positions(count)[::vector]
         if segments is None:
             offsets = [self._offset(own, [e.add(first, n), *others], vector, checked=False) for n in taken]
             return [(each, self._byte(offset), vector) for each, offset in zip(at, offsets, strict=True)]

@@ -25,7 +25,7 @@ MOST: dict[tuple[str, tuple[int, ...], tuple[int, ...]], float] = {
     ("u8", (17, 33, 65), (2, 1, 0)): 0.2,
     ("f64", (129, 131), (1, 0)): 0.1,
 }
-"""The share of the wavefronts of shared memory that conflicts may take; without turns it was a quarter to two thirds
+"""The share of the wavefronts of shared memory that conflicts may take; without lane swizzles it was a quarter to two thirds
 of them in all but two of these."""
 
 

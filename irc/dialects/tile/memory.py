@@ -40,7 +40,7 @@ from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import number, numbers, values_of
-from irc.layout.turns import LANE_BITS
+from irc.layout.lane_swizzles import LANE_BITS
 
 Turn: TypeAlias = tuple[SSAValue, SSAValue, int]
 """The number of a store among those that add to the same elements, the view of whose turn it is, their number."""
@@ -121,15 +121,15 @@ class LoadOp(AccessOp):
     """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent).
 
     `through`: where the box of the view that the tile covers lies in shared memory on its way, by the coordinates of
-    the box (irc/layout/staging.py); then what is outside the view may be anything. `turns`: for each bit of a lane's
-    number, what it XORs into the positions of a run that the lane takes from there one after the other
-    (irc/layout/turns.py). `across`: vectors that begin within words are put together from whole words, and what is
-    outside the view may be anything, too."""
+    the box (irc/layout/staging.py); then what is outside the view may be anything. `lane_swizzle`: for each bit of a
+    lane's number, what it XORs into the positions of a run that the lane takes from there one after the other
+    (irc/layout/lane_swizzles.py). `across`: vectors that begin within words are put together from whole words, and
+    what is outside the view may be anything, too."""
 
     name = "tile.load"
     other = opt_operand_def()
     through = opt_prop_def(SharedAttr)
-    turns = opt_prop_def(DenseArrayBase)
+    lane_swizzle = opt_prop_def(DenseArrayBase)
     across = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
@@ -164,15 +164,17 @@ class LoadOp(AccessOp):
         self.verify_access(self.result.type)
         if self.other is not None:
             verify_same("`other` of type", self.view_type.element_type, self.other.type)
-        if self.turns is not None and self.through is None:
-            raise VerifyException("expected `through`, found `turns` alone: lanes take turns in shared memory")
-        if self.turns is not None and (len(self.turn_values) != LANE_BITS or min(self.turn_values) < 0):
-            found = list(self.turn_values)
-            raise VerifyException(f"expected {LANE_BITS} positions of 0 and more in `turns`, found {found}")
+        if self.lane_swizzle is not None and self.through is None:
+            raise VerifyException("expected `through`, found `lane_swizzle` alone: it is of runs in shared memory")
+        if self.lane_swizzle is not None and (
+            len(self.lane_swizzle_values) != LANE_BITS or min(self.lane_swizzle_values) < 0
+        ):
+            found = list(self.lane_swizzle_values)
+            raise VerifyException(f"expected {LANE_BITS} positions of 0 and more in `lane_swizzle`, found {found}")
 
     @property
-    def turn_values(self) -> tuple[int, ...]:
-        return values_of(self.turns)
+    def lane_swizzle_values(self) -> tuple[int, ...]:
+        return values_of(self.lane_swizzle)
 
 
 @irdl_op_definition

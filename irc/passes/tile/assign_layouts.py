@@ -163,7 +163,8 @@ def _convert_accesses(space: Space, plan: LayoutChoice) -> None:
     for (op, value), way in zip(list(space.accesses), plan.ways, strict=True):
         if isinstance(op, tile.LoadOp):
             op.through = None if way.staged is None else tile.SharedAttr(way.staged.layout)
-            op.turns = numbers(way.staged.turns) if way.staged is not None and way.staged.turns else None
+            swizzle = () if way.staged is None else way.staged.lane_swizzle
+            op.lane_swizzle = numbers(swizzle) if swizzle else None
             op.across = UnitAttr() if way.traffic.is_across else None
         if way.exchange is not None:
             _insert_convert(op, value, space, way.fragment, tile.SharedAttr(way.exchange.layout))

@@ -32,8 +32,8 @@ tile.program @p(%x: !tile.view<64x64xf32>, %y: !tile.view<64x64xf32>) {results =
 
 tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
-    // expected-error @below {{expected `through`, found `turns` alone: lanes take turns in shared memory}}
-    %a = tile.load %x[%i, %j] {turns = array<i64: 0, 0, 0, 2, 0>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
+    // expected-error @below {{expected `through`, found `lane_swizzle` alone: it is of runs in shared memory}}
+    %a = tile.load %x[%i, %j] {lane_swizzle = array<i64: 0, 0, 0, 2, 0>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
   }
 }
 
@@ -41,8 +41,8 @@ tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
 
 tile.program @p(%x: !tile.view<64x64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] {
-    // expected-error @below {{expected 5 positions of 0 and more in `turns`, found [2]}}
-    %a = tile.load %x[%i, %j] {through = #tile.shared<(32,32):(32,1)>, turns = array<i64: 2>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
+    // expected-error @below {{expected 5 positions of 0 and more in `lane_swizzle`, found [2]}}
+    %a = tile.load %x[%i, %j] {through = #tile.shared<(32,32):(32,1)>, lane_swizzle = array<i64: 2>} : !tile.view<64x64xf32> -> tensor<32x32xf32>
   }
 }
 

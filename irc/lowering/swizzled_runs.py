@@ -1,4 +1,4 @@
-"""Lanes that take the elements of their runs in different orders (irc/layout/turns.py)."""
+"""Lanes that take the elements of their runs in different orders (irc/layout/lane_swizzles.py)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda
-from irc.layout.turns import Turns, exchanged
+from irc.layout.lane_swizzles import LaneSwizzle, exchanged
 from irc.lowering.emitter import Index
 from irc.lowering.values import Code
 
 
-class TurnedRun:
+class SwizzledRun:
     """A run of `length` elements, a power of two, of which every lane takes some in another place."""
 
-    def __init__(self, code: Code, turns: Turns, length: int) -> None:
+    def __init__(self, code: Code, swizzle: LaneSwizzle, length: int) -> None:
         self.code = code
-        self.turns = tuple(by % length for by in turns)
+        self.swizzle = tuple(by % length for by in swizzle)
 
     @property
     def is_in_order(self) -> bool:
-        return not any(self.turns)
+        return not any(self.swizzle)
 
     def positions(self, count: int) -> list[Index]:
         """The positions in the run that the thread takes one after the other."""
         if self.is_in_order:
             return list(range(count))
-        e, moved, mask = self.code.e, self._moved(), sum(exchanged(self.turns))
-        # What the turns change of a position is found once for all with the same bits there.
+        e, moved, mask = self.code.e, self._moved(), sum(exchanged(self.swizzle))
+        # What the swizzle changes of a position is found once for all with the same bits there.
         changed = {at & mask: e.xor(at & mask, moved) for at in range(count)}
         return [e.add(changed[at & mask], at & ~mask) for at in range(count)]
 
@@ -43,7 +43,7 @@ class TurnedRun:
         if self.is_in_order:
             return
         e, moved = self.code.e, self._moved()
-        for by in exchanged(self.turns):
+        for by in exchanged(self.swizzle):
             is_moved = e.compare("ne", e.rem(e.div(moved, by), 2), 0)
             for low in (at for at in range(len(registers)) if not at & by):
                 places = e.index(registers[low]), e.index(registers[low | by])
@@ -54,4 +54,6 @@ class TurnedRun:
     def _moved(self) -> Index:
         """What the thread's lane XORs into positions."""
         e, thread = self.code.e, self.code.group.thread
-        return reduce(e.xor, (e.mul(e.rem(e.div(thread, 1 << bit), 2), by) for bit, by in enumerate(self.turns) if by))
+        return reduce(
+            e.xor, (e.mul(e.rem(e.div(thread, 1 << bit), 2), by) for bit, by in enumerate(self.swizzle) if by)
+        )

@@ -29,6 +29,6 @@ tile.program @odd(%x: !tile.view<1021x523xf32>, %y: !tile.view<523x1021xf32>) {r
   %c6 = arith.constant 6 : index
   %i = arith.shli %shrui, %c6 : index
   %j = arith.shli %andi, %c6 : index
-  %a = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> ((d1 + ((d0 mod 4) * -1)), d0)>, checked = array<i64: 0, 1>, through = #shared, turns = array<i64: 0, 0, 0, 2, 0>} : !tile.view<1021x523xf32> -> tensor<64x64xf32, #frag>
+  %a = tile.load %x[%i, %j] {map = affine_map<(d0, d1) -> ((d1 + ((d0 mod 4) * -1)), d0)>, checked = array<i64: 0, 1>, through = #shared, lane_swizzle = array<i64: 0, 0, 0, 2, 0>} : !tile.view<1021x523xf32> -> tensor<64x64xf32, #frag>
   tile.store %a, %y[%i, %j] {map = affine_map<(d0, d1) -> (d0, (d1 + ((d0 mod 4) * -1)))>, checked = array<i64: 0, 1>} : tensor<64x64xf32, #frag>, !tile.view<523x1021xf32>
 }
