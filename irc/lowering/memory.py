@@ -24,8 +24,8 @@ from irc.layout.traffic import global_vector, shared_vector
 from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk, sum_of
 from irc.lowering.emitter import Index
+from irc.lowering.serial_stores import serialized
 from irc.lowering.staggered_writes import PAIR, split_mode, staggered_mode, store_staggered
-from irc.lowering.turns_of_stores import in_turn
 from irc.lowering.values import Buffer, Code, Registers, ThreadCode, element_bytes, packed_strides, tile_element
 
 
@@ -214,7 +214,7 @@ def store_registers(code: Code, op: tile.StoreOp, source: Registers, fetch: Fetc
 
     if once is not None and is_overwritten(op.view):
         code.sync("copies of what is written over")
-    with in_turn(code, op), code.e.when(once):
+    with serialized(code, op), code.e.when(once):
         vector = 1 if op.add is not None else global_vector(source.fragment, access_of(op))
         accesses = element_accesses(code, op, source, store, fetch=fetch, vector=vector)
         by_tile(code, op, source.fragment, vector, accesses)

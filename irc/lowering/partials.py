@@ -34,7 +34,7 @@ class Partials:
             size = element_bytes(tile.element)
             starts.append(round_up(total, size))
             total = starts[-1] + count * prod(tile.fragment.shape) * size
-        return Partials(code, tiles, count, tuple(starts), code.scratch(total, in_turn=True))
+        return Partials(code, tiles, count, tuple(starts), code.scratch(total, rotates=True))
 
     def address(self, which: int, element: Index, place: Index) -> SSAValue:
         """The address of the value at `place` for an element, by its colexicographic number, of tile `which`."""

@@ -1,4 +1,5 @@
-"""Stores that add in turn: a thread waits for the word of the tile, all add, and the word goes on to the next store."""
+"""Stores that add one part after the other: a thread waits for the semaphore of the tile, all add, and it counts on to
+the next part."""
 
 from __future__ import annotations
 
@@ -8,22 +9,22 @@ from contextlib import contextmanager
 from irc.dialects import cuda, tile
 from irc.lowering.emitter import Index
 from irc.lowering.values import Code
-from irc.support.turns import TURN_ELEMENTS
+from irc.support.semaphores import SEMAPHORE_ELEMENTS
 
 
 @contextmanager
-def in_turn(code: Code, op: tile.StoreOp) -> Generator[None]:
-    """What is inside runs when the store's turn has come; afterwards it is the next one's. The last leaves 0."""
-    own = op.own_turn
+def serialized(code: Code, op: tile.StoreOp) -> Generator[None]:
+    """What is inside runs when the parts before the store's are added; then the next may follow. The last leaves 0."""
+    own = op.own_part
     if own is None:
         yield
         return
-    e, (turn, turns, count) = code.e, own
-    assert isinstance(turns.type, tile.ViewType)
+    e, (part, semaphores, count) = code.e, own
+    assert isinstance(semaphores.type, tile.ViewType)
     at: Index = 0
-    for offset, stride in zip(op.offsets, turns.type.get_strides(), strict=True):
-        at = e.add(at, e.mul(e.div(code.scalar(offset), TURN_ELEMENTS), stride))
-    number, word, pointer = code.scalar(turn), e.index(at), code.pointers[turns]
+    for offset, stride in zip(op.offsets, semaphores.type.get_strides(), strict=True):
+        at = e.add(at, e.mul(e.div(code.scalar(offset), SEMAPHORE_ELEMENTS), stride))
+    number, word, pointer = code.scalar(part), e.index(at), code.pointers[semaphores]
     # A store before this one of the same thread may be of the same word.
     code.sync("a turn is taken")
     is_first = e.compare("eq", code.group.thread, 0)

@@ -305,9 +305,9 @@ class Code(ThreadCode):
         op = cuda.SharedAccessOp(kind, address, size, each_warp=each_warp, barrier=barrier, threads=threads)
         self.e.insert(op)
 
-    def scratch(self, size: int, *, in_turn: bool = False) -> Bytes:
+    def scratch(self, size: int, *, rotates: bool = False) -> Bytes:
         """Scratch memory for an exchange, as `cuda.scratch` has it."""
-        op = cuda.ScratchOp(size, in_turn=in_turn, barrier=self.group.barrier)
+        op = cuda.ScratchOp(size, rotates=rotates, barrier=self.group.barrier)
         return Bytes(self.e.value(op, "scratch"), size)
 
     def exchange_number(self, *key: Hashable) -> int:

@@ -31,7 +31,7 @@ class Config:
     is_by_columns: bool = False
     """The same, and a thread has whole columns of the result: all of M."""
     parts: int = 1
-    """Parts of K whose products blocks add up in turn."""
+    """Parts of K whose products blocks add up one after the other."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:

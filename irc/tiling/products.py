@@ -96,7 +96,7 @@ class MatmulPlan:
     blocks: Reduced | None = None
     """The sum over blocks of K of what is computed from the product of each, if it is one."""
     parts: int = 1
-    """Parts of K, the first of `batch`, whose products blocks add up in turn."""
+    """Parts of K, the first of `batch`, whose products blocks add up one after the other."""
 
     @staticmethod
     def of(program: ProgramTiling, dots: list[Dot], nodes: Sequence[Node], own: Space, config: Config) -> MatmulPlan:
@@ -219,20 +219,20 @@ def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Resu
             continue
         _accumulate(program, stage, dots, each, step, config.swap_ab, limits)
     if plan.parts > 1:
-        _add_in_turn(program, stage, plan, results, loop.offsets[0])
+        _add_part(program, stage, plan, results, loop.offsets[0])
         return
     stage.store_all(results)
 
 
-def _add_in_turn(
+def _add_part(
     program: ProgramTiling, stage: ReduceStage, plan: MatmulPlan, results: Sequence[Result], part: SSAValue
 ) -> None:
-    """Adds the product of a part of K to those of the parts before it. Whose turn it is is the last result."""
+    """Adds the product of a part of K to those of the parts before it. The semaphores are the last result."""
     (result,), (dot,) = results, plan.dots
-    sums, turns = (program.result_argument(index) for index in (result.index, program.op.result_count - 1))
-    turn = part, program.argument(turns), plan.parts
-    stage.store(sums, result.at, dot, add=True, turn=turn)
-    program.op.sums = numbers([sums, turns])
+    sums, semaphores = (program.result_argument(index) for index in (result.index, program.op.result_count - 1))
+    own = part, program.argument(semaphores), plan.parts
+    stage.store(sums, result.at, dot, add=True, part=own)
+    program.op.sums = numbers([sums, semaphores])
 
 
 Limits = tuple[Groups, SSAValue, SSAValue]

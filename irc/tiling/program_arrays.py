@@ -111,7 +111,7 @@ class _Lowering:
             checked=sorted(checked),
             end=end,
             add=op.add is not None,
-            turn=op.own_turn,
+            part=op.own_part,
         )
         at(store)
         self._old.append(op)

@@ -241,10 +241,10 @@ class Stage:
         return Body(self.block, node.location).constant(value, node.type)
 
     def store(
-        self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False, turn: tile.Turn | None = None
+        self, argument: int, coords: Sequence[Lin], node: Node, *, add: bool = False, part: tile.Part | None = None
     ) -> None:
         """Stores the node's value at the coordinates of a result, or adds it there, for every element of the tile.
-        turn: where stores that add come in order.
+        part: where stores that add come in order.
 
         A reduction of the tile itself has one element on the axes that it reduces; only that is stored.
         """
@@ -254,7 +254,7 @@ class Stage:
         end = next(((i, a.end) for i, a in enumerate(self.axes) if a.end is not None), None)
         view = self.program.argument(argument)
         op = tile.StoreOp.of(
-            value, view, offsets, symbols=symbols, map=map, checked=checked, end=end, add=add, turn=turn
+            value, view, offsets, symbols=symbols, map=map, checked=checked, end=end, add=add, part=part
         )
         self.insert(op, node.location)
 

@@ -35,22 +35,22 @@ class ScratchOp(IRDLOperation):
     """The address of `bytes` of scratch memory, aligned to 16, for one exchange. The bytes may be those of another
     exchange of the same threads: accesses of both are ordered by barriers.
 
-    in_turn: the exchange is small, and should lie beside the one before it, whose readers it then need not wait for.
+    rotates: the exchange is small, and should lie beside the one before it, whose readers it then need not wait for.
     """
 
     name = "cuda.scratch"
     bytes = prop_def(IntegerAttr)
-    in_turn = opt_prop_def(UnitAttr)
+    rotates = opt_prop_def(UnitAttr)
     barrier = opt_prop_def(IntegerAttr)
     result = result_def(i32)
     traits = traits_def(NewArray())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
-    def __init__(self, bytes: int, *, in_turn: bool = False, barrier: int | None = None) -> None:
+    def __init__(self, bytes: int, *, rotates: bool = False, barrier: int | None = None) -> None:
         properties = {
             "bytes": number(bytes),
-            "in_turn": UnitAttr() if in_turn else None,
+            "rotates": UnitAttr() if rotates else None,
             "barrier": None if barrier is None else number(barrier),
         }
         super().__init__(properties=properties, result_types=[i32])

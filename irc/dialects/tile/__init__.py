@@ -42,7 +42,7 @@ from irc.dialects.tile.control import DYNAMIC, ForTilesOp, PartitionsOp, TurnOff
 from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
-from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, StoreOp, StoreWaitOp, Turn
+from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, Part, StoreOp, StoreWaitOp
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ExtentOp, ProgramOp
 from irc.dialects.tile.queue import NextTileOp, ReadTicketOp, TakeTicketOp
@@ -127,6 +127,7 @@ __all__ = [
     "NoSlotOp",
     "OrderOp",
     "OrderType",
+    "Part",
     "PartitionsOp",
     "PassOp",
     "PendingType",
@@ -153,7 +154,6 @@ __all__ = [
     "Tile",
     "TokenType",
     "TransposeOp",
-    "Turn",
     "TurnOffsetsOp",
     "ViewType",
     "WaitOp",

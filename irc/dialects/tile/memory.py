@@ -42,8 +42,8 @@ from irc.ir.operations import EffectOp
 from irc.ir.properties import number, numbers, values_of
 from irc.layout.lane_swizzles import LANE_BITS
 
-Turn: TypeAlias = tuple[SSAValue, SSAValue, int]
-"""The number of a store among those that add to the same elements, the view of whose turn it is, their number."""
+Part: TypeAlias = tuple[SSAValue, SSAValue, int]
+"""The number of the part that a store adds, the view of semaphores, the number of parts."""
 
 
 class AccessOp(IRDLOperation):
@@ -186,25 +186,26 @@ class StoreOp(AccessOp):
     added to what is in memory, each at once, in any order of the stores of a launch. The view is a result in the
     program's `sums`, of f32: sums in any order differ in their last bits from run to run.
 
-    With `turn` they are added in order: store number `turn` of the `of_turns` that add to these elements waits until
-    those before it have. `turns` is a view of i32, another one of the `sums`, with a word for each 8 elements along
-    each dimension of the tile; that of the tile's first element says whose turn it is, and the last store leaves 0.
+    With `part` they are added in order: the store of part number `part` of the `of_parts` that add to these elements
+    waits until those before it have. `semaphores` is a view of i32, another one of the `sums`, with a word for each 8
+    elements along each dimension of the tile; that of the tile's first element is the number of the next part, and the
+    last one leaves 0.
     """
 
     name = "tile.store"
     tile = operand_def()
     end = opt_operand_def(IndexType)
-    turn = opt_operand_def(IndexType)
-    turns = opt_operand_def(ViewType)
+    part = opt_operand_def(IndexType)
+    semaphores = opt_operand_def(ViewType)
     end_dim = opt_prop_def(IntegerAttr)
     add = opt_prop_def(UnitAttr)
-    of_turns = opt_prop_def(IntegerAttr)
+    of_parts = opt_prop_def(IntegerAttr)
 
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
         "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`end` $end^)? "
-        "(`turn` $turn^)? (`in` $turns^ `:` type($turns))? attr-dict `:` type($tile) `,` type($view)"
+        "(`part` $part^)? (`in` $semaphores^ `:` type($semaphores))? attr-dict `:` type($tile) `,` type($view)"
     )
 
     @staticmethod
@@ -218,17 +219,17 @@ class StoreOp(AccessOp):
         checked: Sequence[int] = (),
         end: tuple[int, SSAValue] | None = None,
         add: bool = False,
-        turn: Turn | None = None,
+        part: Part | None = None,
         location: LocationAttr | None = None,
     ) -> StoreOp:
-        whose, turns, count = (None, None, None) if turn is None else turn
+        number_of, semaphores, count = (None, None, None) if part is None else part
         op = StoreOp(
-            operands=[tile, None if end is None else end[1], whose, turns, view, list(offsets), list(symbols)],
+            operands=[tile, None if end is None else end[1], number_of, semaphores, view, list(offsets), list(symbols)],
             properties={
                 **_access_properties(map, checked, len(offsets)),
                 "end_dim": None if end is None else number(end[0]),
                 "add": UnitAttr() if add else None,
-                "of_turns": None if count is None else number(count),
+                "of_parts": None if count is None else number(count),
             },
         )
         op.location = location if location is not None else op.location
@@ -244,33 +245,35 @@ class StoreOp(AccessOp):
             raise VerifyException("expected an end together with the dimension that it ends, end_dim")
         if self.end_dim is not None and not 0 <= self.end_dim.value.data < len(self.offsets):
             raise VerifyException(f"expected end_dim below {len(self.offsets)}, found {self.end_dim.value.data}")
-        self._verify_turn()
+        self._verify_part()
 
-    def _verify_turn(self) -> None:
-        given = (self.turn, self.turns, self.of_turns)
+    def _verify_part(self) -> None:
+        given = (self.part, self.semaphores, self.of_parts)
         if all(each is None for each in given):
             return
-        if self.turn is None or self.turns is None or self.of_turns is None or self.add is None:
-            raise VerifyException("expected a turn together with the view of `turns`, their number of_turns, and add")
-        assert isinstance(self.turns.type, ViewType)
-        found = self.turns.type.element_type, self.turns.type.rank
+        if self.part is None or self.semaphores is None or self.of_parts is None or self.add is None:
+            raise VerifyException(
+                "expected a part together with the view of `semaphores`, the number of_parts, and add"
+            )
+        assert isinstance(self.semaphores.type, ViewType)
+        found = self.semaphores.type.element_type, self.semaphores.type.rank
         if found != (i32, len(self.offsets)):
             raise VerifyException(
-                f"expected turns in a view of i32 of rank {len(self.offsets)}, found {self.turns.type}"
+                f"expected semaphores of i32 of rank {len(self.offsets)}, found {self.semaphores.type}"
             )
-        if self.of_turns.value.data < 2:
-            raise VerifyException(f"expected two turns or more, found {self.of_turns.value.data}")
+        if self.of_parts.value.data < 2:
+            raise VerifyException(f"expected two parts or more, found {self.of_parts.value.data}")
 
     @property
     def own_end(self) -> tuple[int, SSAValue] | None:
         return None if self.end is None or self.end_dim is None else (self.end_dim.value.data, self.end)
 
     @property
-    def own_turn(self) -> Turn | None:
-        """The number of the store, the view of turns, and how many there are; None where it waits for no other."""
-        if self.turn is None or self.turns is None or self.of_turns is None:
+    def own_part(self) -> Part | None:
+        """The part, the view of semaphores, and how many parts there are; None where the store waits for no other."""
+        if self.part is None or self.semaphores is None or self.of_parts is None:
             return None
-        return self.turn, self.turns, self.of_turns.value.data
+        return self.part, self.semaphores, self.of_parts.value.data
 
 
 @irdl_op_definition

@@ -35,7 +35,7 @@ from irc.ir.rounding import cast_array
 from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
-from irc.support.turns import TURN_ELEMENTS
+from irc.support.semaphores import SEMAPHORE_ELEMENTS
 
 Array = np.ndarray[Any, Any]
 
@@ -420,8 +420,8 @@ def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
     if op.own_end is not None:
         dim, end = op.own_end
         inside &= _along(dim, m.values[op.offsets[dim]], value.shape) < m.values[end]
-    if op.own_turn is not None:
-        _take_turn(m, op, op.own_turn)
+    if op.own_part is not None:
+        _count_part(m, op, op.own_part)
     if op.add is not None:
         np.add.at(view.memory, place[inside], value[inside])
     else:
@@ -429,15 +429,15 @@ def _store(m: _Machine, op: tile.StoreOp) -> list[Any]:
     return []
 
 
-def _take_turn(m: _Machine, op: tile.StoreOp, own: tile.Turn) -> None:
-    """Tiles run in their order, so that a turn is there or never comes."""
-    turn, turns, count = int(m.values[own[0]]), m.values[own[1]], own[2]
-    word = tuple(int(m.values[offset]) // TURN_ELEMENTS for offset in op.offsets)
-    place = sum(at * stride for at, stride in zip(word, turns.strides, strict=True))
-    if turns.memory[place] != turn:
-        found = f"store {turn} of {count} comes when it is the turn of store {turns.memory[place]}"
-        raise IrcError(found, location_of(op), "stores that come in the order of their turns")
-    turns.memory[place] = (turn + 1) % count
+def _count_part(m: _Machine, op: tile.StoreOp, own: tile.Part) -> None:
+    """Tiles run in their order, so that the parts before are added or never will be."""
+    part, semaphores, count = int(m.values[own[0]]), m.values[own[1]], own[2]
+    word = tuple(int(m.values[offset]) // SEMAPHORE_ELEMENTS for offset in op.offsets)
+    place = sum(at * stride for at, stride in zip(word, semaphores.strides, strict=True))
+    if semaphores.memory[place] != part:
+        found = f"part {part} of {count} comes when the next one is part {semaphores.memory[place]}"
+        raise IrcError(found, location_of(op), "stores that come in the order of their parts")
+    semaphores.memory[place] = (part + 1) % count
 
 
 # Tiles

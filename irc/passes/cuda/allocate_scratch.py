@@ -18,8 +18,8 @@ from irc.ir.properties import number
 from irc.ir.targets import target_of
 from irc.support.integers import round_up
 
-TURNS = 4096
-"""Bytes over which small exchanges take turns: one need not wait for the readers of another."""
+ROTATION = 4096
+"""Bytes through which small exchanges rotate: one need not wait for the readers of another."""
 
 ALIGNMENT = 128
 """Bytes that the scratch memory of some threads is a multiple of."""
@@ -60,19 +60,19 @@ def _apart(groups: dict[int | None, list[ScratchOp]], room: int) -> int:
     """The bytes of large exchanges in front of the small ones; 0 where they share their first byte."""
     if not any(barrier is not None for barrier in groups):
         return 0
-    large = [op.bytes.value.data for ops in groups.values() for op in ops if op.in_turn is None]
+    large = [op.bytes.value.data for ops in groups.values() for op in ops if op.rotates is None]
     size = round_up(max(large, default=0), ALIGNMENT)
-    return size if len(groups) * (size + TURNS) <= room else 0
+    return size if len(groups) * (size + ROTATION) <= room else 0
 
 
 def _place(ops: Sequence[ScratchOp], base: int, apart: int) -> int:
     """Places the exchanges of some threads from `base` on; gives the bytes that they take."""
-    size = turn = 0
+    size = behind = 0
     for op in ops:
         at, taken = 0, op.bytes.value.data
-        if op.in_turn is not None:
-            turn = turn if turn + taken <= TURNS else 0
-            at, turn = apart + turn, turn + round_up(taken, 16)
+        if op.rotates is not None:
+            behind = behind if behind + taken <= ROTATION else 0
+            at, behind = apart + behind, behind + round_up(taken, 16)
         size = max(size, at + taken)
         address = SharedOp(base + at)
         address.location = op.location

@@ -4,7 +4,7 @@ Four need it: one in the epilogue of a product, whose tiles cover parts of M and
 room for, a product with few tiles and a long K, and a cascade of few rows, which `choose-config` marked by `split`. The
 first kernel reduces each part, of which there is one for each tile, and stores the partial results; one more kernel
 finishes all reductions of the first, and does the elementwise work on their results. The parts of K of a product can be
-added up by the first kernel instead, by blocks that take turns.
+added up by the first kernel instead, by blocks that wait for each other at semaphores.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from irc.splitting.positions import split_position
 from irc.splitting.products import split_product, split_serially
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
-from irc.support.turns import TURN_ELEMENTS
+from irc.support.semaphores import SEMAPHORE_ELEMENTS
 
 ENOUGH_TO_CUT = 4
 """The outermost reduced axes are cut where they have at least so many elements for each part."""
@@ -120,16 +120,16 @@ def _serial_stage(parts: int, op: Operation, insert: Callable[[Operation], None]
     return split_serially(op, parts, insert)
 
 
-def _turns(kernel: FusedOp) -> SSAValue:
-    """Whose turn it is to add to each tile, in the end nobody's: a word for each 8 rows and columns, along the
-    dimensions of a tile."""
+def _semaphores(kernel: FusedOp) -> SSAValue:
+    """Which part is added to each tile next, in the end none: a word for each 8 rows and columns, along the dimensions
+    of a tile."""
     config, iteration = kernel.config, iteration_of(kernel.cores()[0])
     assert config is not None
     roles = ("n", "m") if config.swap_ab else ("m", "n")
-    shape = [ceil_div(iteration.extent(role), TURN_ELEMENTS) for role in roles]
-    turns = ConstantOp.splat(0, tensor(shape, element_named("i32")), location=kernel.location)
-    kernel.block.insert_op_before(turns, kernel.yielded)
-    return turns.results[0]
+    shape = [ceil_div(iteration.extent(role), SEMAPHORE_ELEMENTS) for role in roles]
+    semaphores = ConstantOp.splat(0, tensor(shape, element_named("i32")), location=kernel.location)
+    kernel.block.insert_op_before(semaphores, kernel.yielded)
+    return semaphores.results[0]
 
 
 def _tile_sides(kernel: FusedOp) -> dict[Operation, list[Side]]:
@@ -249,7 +249,7 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
         finish.add_result(old_yield.outputs[i])
     values = [*(old_yield.outputs[i] for i in kept), *partials]
     is_serial = _is_serial(kernel)
-    first = _first_kernel(kernel, [*values, _turns(kernel)] if is_serial else values, is_serial=is_serial)
+    first = _first_kernel(kernel, [*values, _semaphores(kernel)] if is_serial else values, is_serial=is_serial)
     named: dict[SSAValue, SSAValue] = dict(zip(partials, first.results[len(kept) : len(values)], strict=True))
     block = block_of(kernel)
     block.insert_op_before(first, kernel)

@@ -52,7 +52,7 @@ class StageStoresPass(ProgramPass):
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
     made = _from_products(loop)
     every = [op for op in loop.walk() if isinstance(op, tile.StoreOp)]
-    stores = [op for op in every if op.tile in made and op.own_turn is None and _fits_tma(op)]
+    stores = [op for op in every if op.tile in made and op.own_part is None and _fits_tma(op)]
     by_block: dict[Block, list[tile.StoreOp]] = {}
     for op in stores:
         assert op.parent is not None

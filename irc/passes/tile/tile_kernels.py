@@ -128,7 +128,7 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     trace = RegionTrace(fused.block, bindings, _has_short_sums(fused))
     values = list(fused.yielded.outputs)
     config = Config.of(fused.config)
-    # Whose turn it is to add a part is written by the stores of the sums.
+    # Semaphores are written by the stores of the sums.
     groups = group_results(trace, values[:-1] if config.parts > 1 else values)
     operands = [*map(_input, fused.block.args), *map(_operand, values)]
     domains = Domains(bindings, operands, target_of(fused))

@@ -18,11 +18,11 @@ cuda.kernel @block() grid [1, 1, 1] block 256 shared 1024 {
   cuda.shared_access "write" [%a] {bytes = 8190}
   %b = cuda.scratch {bytes = 100}
   cuda.shared_access "write" [%b] {bytes = 100}
-  %c = cuda.scratch {bytes = 36, in_turn}
+  %c = cuda.scratch {bytes = 36, rotates}
   cuda.shared_access "write" [%c] {bytes = 36}
-  %d = cuda.scratch {bytes = 4000, in_turn}
+  %d = cuda.scratch {bytes = 4000, rotates}
   cuda.shared_access "write" [%d] {bytes = 4000}
-  %e = cuda.scratch {bytes = 128, in_turn}
+  %e = cuda.scratch {bytes = 128, rotates}
   cuda.shared_access "write" [%e] {bytes = 128}
   cuda.return
 }
@@ -44,12 +44,12 @@ cuda.kernel @partitions(%x: !cuda.ptr<i32>) grid [1, 1, 1] block 256 {
   scf.if %first {
     %a = cuda.scratch {bytes = 1000, barrier = 1}
     cuda.shared_store %array[%zero], %a : !cuda.registers<4 x i32>
-    %b = cuda.scratch {bytes = 64, in_turn, barrier = 1}
+    %b = cuda.scratch {bytes = 64, rotates, barrier = 1}
     cuda.shared_store %array[%zero], %b : !cuda.registers<4 x i32>
   } else {
     %c = cuda.scratch {bytes = 512, barrier = 2}
     cuda.shared_store %array[%zero], %c : !cuda.registers<4 x i32>
-    %d = cuda.scratch {bytes = 64, in_turn, barrier = 2}
+    %d = cuda.scratch {bytes = 64, rotates, barrier = 2}
     cuda.shared_store %array[%zero], %d : !cuda.registers<4 x i32>
   }
   cuda.return
@@ -65,7 +65,7 @@ cuda.kernel @partitions(%x: !cuda.ptr<i32>) grid [1, 1, 1] block 256 {
 cuda.kernel @full() grid [1, 1, 1] block 128 shared 230400 {
   %a = cuda.scratch {bytes = 1024, barrier = 1}
   cuda.shared_access "write" [%a] {bytes = 1024, barrier = 1, threads = 128}
-  %b = cuda.scratch {bytes = 64, in_turn, barrier = 1}
+  %b = cuda.scratch {bytes = 64, rotates, barrier = 1}
   cuda.shared_access "write" [%b] {bytes = 64, barrier = 1, threads = 128}
   cuda.return
 }

@@ -113,8 +113,8 @@ cuda.kernel @asynchronous(%m: !cuda.tensor_map<f32, [8, 64, 64], strides [8192, 
 
 // CHECK: cuda.kernel @exchange() grid [1, 1, 1] block 128 {
 cuda.kernel @exchange() grid [1, 1, 1] block 128 {
-  // CHECK: %s = cuda.scratch {bytes = 64 : i64, in_turn, barrier = 1 : i64}
-  %s = cuda.scratch {bytes = 64, in_turn, barrier = 1}
+  // CHECK: %s = cuda.scratch {bytes = 64 : i64, rotates, barrier = 1 : i64}
+  %s = cuda.scratch {bytes = 64, rotates, barrier = 1}
   // CHECK: cuda.shared_access "write" [%s] {bytes = 64 : i64, each_warp = 0 : i64, barrier = 1 : i64, threads = 128 : i64}
   cuda.shared_access "write" [%s] {bytes = 64, each_warp = 0, barrier = 1, threads = 128}
   // CHECK: cuda.shared_access "end_read"

@@ -46,14 +46,14 @@ tile.program @transpose(%x: !tile.view<100x72xbf16>, %y: !tile.view<72x100xbf16>
 // CHECK-LABEL:        cuda.kernel @softmax
 // CHECK-SAME:   block 256
 // CHECK:          cuda.shuffle "xor"
-// CHECK:          %[[FIRST:.*]] = cuda.scratch {bytes = 32 : i64, in_turn}
+// CHECK:          %[[FIRST:.*]] = cuda.scratch {bytes = 32 : i64, rotates}
 // CHECK:          cuda.shared_access "write" [%[[FIRST]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_store
 // CHECK-NEXT:   }
 // CHECK-NEXT:   cuda.shared_access "read" [%[[FIRST]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_load
 // CHECK:          math.exp
-// CHECK:          %[[SECOND:.*]] = cuda.scratch {bytes = 32 : i64, in_turn}
+// CHECK:          %[[SECOND:.*]] = cuda.scratch {bytes = 32 : i64, rotates}
 // CHECK:          cuda.shared_access "write" [%[[SECOND]]] {bytes = 32 : i64}
 // CHECK:          cuda.shared_store
 // CHECK-NEXT:   }

@@ -1,9 +1,9 @@
 // RUN: irc-opt %s --split-input-file -p split-reductions | filecheck %s
 
-// The parts of K are a batch of the product, whose sum stays in the kernel; a word for each 8 rows and columns says whose turn it is to add, in the end
-// nobody's. What follows the product is a kernel of its own.
+// The parts of K are a batch of the product, whose sum stays in the kernel; a semaphore for each 8 rows and columns says which part is next, in the end
+// none. What follows the product is a kernel of its own.
 // CHECK-LABEL: func.func @f
-// CHECK-NEXT:    [[SUM:%[0-9]+]], [[TURNS:%[0-9]+]] = kernel.fused @product matmul {{.*}} split = 4, split_sums = "serial", {{.*}} -> (tensor<128x192xf32>, tensor<16x24xi32>) {
+// CHECK-NEXT:    [[SUM:%[0-9]+]], [[SEMAPHORES:%[0-9]+]] = kernel.fused @product matmul {{.*}} split = 4, split_sums = "serial", {{.*}} -> (tensor<128x192xf32>, tensor<16x24xi32>) {
 // CHECK:           [[PARTS:%[0-9]+]] = nd.matmul {{.*}} {lhs_batch = [1], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} {{.*}} -> tensor<4x128x192xf32>
 // CHECK:           nd.sum [[PARTS]] {axes = [0]}
 // CHECK-NEXT:      nd.constant 0 : tensor<16x24xi32>

@@ -39,8 +39,8 @@ tile.program @narrow(%x: !tile.view<64xbf16>, %y: !tile.view<64xbf16>) {results 
 tile.program @alone(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>, %t: !tile.view<8xi32>) {results = 2 : i64, sums = array<i64: 1, 2>} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %a = tile.load %x[%i] : !tile.view<64xf32> -> tensor<64xf32>
-    // expected-error @+1 {{expected a turn together with the view of `turns`, their number of_turns, and add}}
-    tile.store %a, %y[%i] turn %i in %t : !tile.view<8xi32> {add} : tensor<64xf32>, !tile.view<64xf32>
+    // expected-error @+1 {{expected a part together with the view of `semaphores`, the number of_parts, and add}}
+    tile.store %a, %y[%i] part %i in %t : !tile.view<8xi32> {add} : tensor<64xf32>, !tile.view<64xf32>
   }
 }
 
@@ -49,8 +49,8 @@ tile.program @alone(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>, %t: !tile.vi
 tile.program @of_words(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>, %t: !tile.view<8x8xi32>) {results = 2 : i64, sums = array<i64: 1, 2>} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %a = tile.load %x[%i] : !tile.view<64xf32> -> tensor<64xf32>
-    // expected-error @+1 {{expected turns in a view of i32 of rank 1, found !tile.view<8x8xi32>}}
-    tile.store %a, %y[%i] turn %i in %t : !tile.view<8x8xi32> {add, of_turns = 2 : i64} : tensor<64xf32>, !tile.view<64xf32>
+    // expected-error @+1 {{expected semaphores of i32 of rank 1, found !tile.view<8x8xi32>}}
+    tile.store %a, %y[%i] part %i in %t : !tile.view<8x8xi32> {add, of_parts = 2 : i64} : tensor<64xf32>, !tile.view<64xf32>
   }
 }
 
@@ -60,6 +60,6 @@ tile.program @of_words(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>, %t: !tile
 tile.program @no_sum(%x: !tile.view<64xf32>, %y: !tile.view<64xf32>, %t: !tile.view<8xi32>) {results = 2 : i64, sums = array<i64: 1>} {
   tile.for_tiles (%i) extents [64] steps [64] {
     %a = tile.load %x[%i] : !tile.view<64xf32> -> tensor<64xf32>
-    tile.store %a, %y[%i] turn %i in %t : !tile.view<8xi32> {add, of_turns = 2 : i64} : tensor<64xf32>, !tile.view<64xf32>
+    tile.store %a, %y[%i] part %i in %t : !tile.view<8xi32> {add, of_parts = 2 : i64} : tensor<64xf32>, !tile.view<64xf32>
   }
 }
