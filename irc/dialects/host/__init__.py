@@ -5,6 +5,8 @@ from stream 0, which is the caller's, at the start and joins them at the end onl
 waits say so: the last step of every stream has to be ordered before the end of stream 0.
 """
 
+# pyright: reportUnusedImport=false
+
 from irc.dialects.host import memory, plan, steps
 from irc.dialects.host.memory import ARENA_ALIGNMENT, ArenaOp, BufferOp, BufferType, ConstantOp, SizeOp, bytes_of
 from irc.dialects.host.plan import PlanOp, ReturnOp
@@ -12,23 +14,3 @@ from irc.dialects.host.steps import CollectiveOp, CopyOp, LaunchOp, MemsetOp, Re
 from irc.ir.dialects import dialect_of
 
 Host = dialect_of("host", [plan, memory, steps])
-
-__all__ = [
-    "ARENA_ALIGNMENT",
-    "ArenaOp",
-    "BufferOp",
-    "BufferType",
-    "CollectiveOp",
-    "ConstantOp",
-    "CopyOp",
-    "Host",
-    "LaunchOp",
-    "MemsetOp",
-    "PlanOp",
-    "RecordOp",
-    "ReturnOp",
-    "SizeOp",
-    "StepOp",
-    "WaitOp",
-    "bytes_of",
-]

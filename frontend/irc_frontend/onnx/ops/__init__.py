@@ -1,5 +1,7 @@
 """The rules, by subject. Importing this package registers them."""
 
+# pyright: reportUnusedImport=false
+
 from irc_frontend.onnx.ops import (
     elementwise,
     indexing,
@@ -15,19 +17,3 @@ from irc_frontend.onnx.ops import (
     shapes,
 )
 from irc_frontend.onnx.rules import RULES
-
-__all__ = [
-    "RULES",
-    "elementwise",
-    "indexing",
-    "making",
-    "norms",
-    "numbers",
-    "pools",
-    "products",
-    "quantized",
-    "recurrent",
-    "reductions",
-    "resizing",
-    "shapes",
-]

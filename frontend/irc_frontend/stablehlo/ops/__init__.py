@@ -1,5 +1,7 @@
 """The rules, by subject. Importing this package registers them."""
 
+# pyright: reportUnusedImport=false
+
 from irc_frontend.stablehlo.ops import (
     composed,
     dynamic_slices,
@@ -13,17 +15,3 @@ from irc_frontend.stablehlo.ops import (
     windows,
 )
 from irc_frontend.stablehlo.rules import RULES
-
-__all__ = [
-    "RULES",
-    "composed",
-    "dynamic_slices",
-    "elementwise",
-    "indexing",
-    "norms",
-    "products",
-    "reductions",
-    "shapes",
-    "sorting",
-    "windows",
-]

@@ -1,5 +1,7 @@
 """The rules, by subject. Importing this package registers them."""
 
+# pyright: reportUnusedImport=false
+
 from irc_frontend.torch.ops import (
     attention,
     bessel,
@@ -26,30 +28,3 @@ from irc_frontend.torch.ops import (
 )
 from irc_frontend.torch.ops.making import EMPTY
 from irc_frontend.torch.ops.shapes import VIEWS
-
-__all__ = [
-    "EMPTY",
-    "VIEWS",
-    "attention",
-    "bessel",
-    "convolutions",
-    "distances",
-    "elementwise",
-    "fractional_pools",
-    "functions",
-    "indexing",
-    "making",
-    "masks",
-    "norms",
-    "packed",
-    "pools",
-    "products",
-    "reductions",
-    "resampling",
-    "sampling",
-    "scans",
-    "searching",
-    "shapes",
-    "sorting",
-    "special",
-]
