@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 )
 
 from irc.dialects import tile
+from irc.layout.affine import slope_of
 from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
@@ -76,11 +77,10 @@ class ViewAccess:
 
     def steps(self) -> list[int | None]:
         """By how many elements the place moves along each axis of the tile; None where that is not constant."""
-        moved = [_steps(expr, len(self.shape)) for expr in self.op.access_map.results]
         gathered = [a for a in range(len(self.shape)) if any(_moves(symbol, a) for symbol in self.symbols)]
         steps: list[int | None] = []
         for axis in range(len(self.shape)):
-            parts = [each.get(axis, 0) for each in moved]
+            parts = [slope_of(expr, axis) for expr in self.op.access_map.results]
             if axis in gathered or any(part is None for part in parts):
                 steps.append(None)
             else:
@@ -96,7 +96,7 @@ class ViewAccess:
             if extent == 1 or not divisors or any(d % min(divisors) for d in divisors) or min(divisors) < SHORTEST:
                 continue
             results = [_within(expr, axis) for expr in self.op.access_map.results]
-            moved = [_steps(expr, len(self.shape)).get(axis, 0) for expr in results]
+            moved = [slope_of(expr, axis) for expr in results]
             parts = [step and step * stride for step, stride in zip(moved, self.strides, strict=True)]
             if None not in parts and (step := sum(part or 0 for part in parts)) in (1, 2):
                 found.append((min(divisors) // step, axis, min(divisors)))
@@ -123,8 +123,7 @@ class ViewAccess:
         lows, highs = [constant(0)], [constant(self.shape[axis])]
         start = None
         for dim in filter(self._is_clamping, self.op.checked_dims):
-            moved = _steps(self.op.access_map.results[dim], len(self.shape))
-            if not moved.get(axis) or self.shape[axis] == 1:
+            if not self._follows(dim, axis):
                 continue
             start = start or self.coordinates(emitter, [constant(0)] * len(self.shape))
             highs.append(constant(self.extents[dim]) - start[dim])
@@ -142,15 +141,18 @@ class ViewAccess:
 
     def is_clamped_by(self, dim: int, axis: int) -> bool:
         """Whether the `clamped` indices along an axis are those at which a checked coordinate is inside."""
-        moved = _steps(self.op.access_map.results[dim], len(self.shape))
-        return self._is_clamping(dim) and bool(moved.get(axis)) and self.shape[axis] > 1
+        return self._is_clamping(dim) and self._follows(dim, axis)
+
+    def _follows(self, dim: int, axis: int) -> bool:
+        """Whether a coordinate moves with an axis of the tile by a constant step."""
+        return bool(slope_of(self.op.access_map.results[dim], axis)) and self.shape[axis] > 1
 
     def _is_clamping(self, dim: int) -> bool:
         """Whether a checked coordinate moves with one axis of the tile, one by one."""
-        moved = _steps(self.op.access_map.results[dim], len(self.shape))
-        axes = [a for a, step in moved.items() if step != 0 and self.shape[a] > 1]
-        is_gathered = any(_moves(symbol, a) for symbol in self.symbols for a in range(len(self.shape)))
-        return len(axes) == 1 and moved[axes[0]] == 1 and not is_gathered
+        axes = [axis for axis, extent in enumerate(self.shape) if extent > 1]
+        steps = [slope_of(self.op.access_map.results[dim], axis) for axis in axes]
+        is_gathered = any(_moves(symbol, axis) for symbol in self.symbols for axis in axes)
+        return [step for step in steps if step != 0] == [1] and not is_gathered
 
     def bound(self, emitter: Emitter, coordinates: Sequence[Form]) -> None:
         """Says that the checked coordinates that `clamped` loops run over are inside."""
@@ -182,27 +184,6 @@ def _within(expr: AffineExpr, axis: int) -> AffineExpr:
 
 def _moves(symbol: Form | Value, axis: int) -> bool:
     return isinstance(symbol, Value) and symbol.shape[axis] > 1
-
-
-def _steps(expr: AffineExpr, rank: int) -> Mapping[int, int | None]:
-    """By how much an expression grows along each dimension that it depends on; None where that is not constant."""
-    match expr:
-        case AffineDimExpr():
-            return {expr.position: 1}
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            a, b = _steps(expr.lhs, rank), _steps(expr.rhs, rank)
-            return {axis: _sum(a.get(axis, 0), b.get(axis, 0)) for axis in {*a, *b}}
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul) if isinstance(expr.rhs, AffineConstantExpr):
-            factor = expr.rhs.value
-            return {axis: None if step is None else step * factor for axis, step in _steps(expr.lhs, rank).items()}
-        case AffineBinaryOpExpr():
-            return dict.fromkeys({*_steps(expr.lhs, rank), *_steps(expr.rhs, rank)})
-        case _:
-            return {}
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b
 
 
 def evaluated(emitter: Emitter, expr: AffineExpr, dims: Sequence[Form], symbols: Sequence[Form]) -> Form:

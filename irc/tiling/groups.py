@@ -306,7 +306,7 @@ def solve(unknown: Coords, known: Coords) -> dict[DomainDim, Lin] | None:
             if factor != extent or dim in values:
                 return None
             values[dim] = rest if i == len(terms) - 1 else rest % dim.extent
-            rest, extent = rest.floordiv(dim.extent), factor * dim.extent
+            rest, extent = rest // dim.extent, factor * dim.extent
     return values
 
 

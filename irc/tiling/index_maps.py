@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 from math import gcd, isqrt, prod
+from typing import Any
 
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
-    AffineSymExpr,
 )
 
 from irc.ir.iteration import Iteration
@@ -55,7 +51,7 @@ Atom = DomainDim | Sym | Div
 
 @dataclass(frozen=True)
 class Lin:
-    """const + sum of coefficient x atom. Build with the operators and `floordiv`, which normalize."""
+    """const + sum of coefficient x atom. Build with the operators, which normalize."""
 
     terms: tuple[tuple[Atom, int], ...]
     const: int
@@ -83,13 +79,19 @@ class Lin:
     def __mul__(self, factor: int) -> Lin:
         return _lin({atom: f * factor for atom, f in self.terms}, self.const * factor)
 
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Lin:
+        return self * -1
+
     def __sub__(self, other: Lin | int) -> Lin:
         return self + other * -1
 
     def __mod__(self, by: int) -> Lin:
-        return self - self.floordiv(by) * by
+        return self - self // by * by
 
-    def floordiv(self, by: int) -> Lin:
+    def __floordiv__(self, by: int) -> Lin:
         """Rounds down. The multiples of `by` are taken out; what is left is 0 where its range says so."""
         if by == 1:
             return self
@@ -101,11 +103,11 @@ class Lin:
         common = gcd(by, *(f for _, f in rest.terms))
         if common > 1:
             rest = _lin({a: f // common for a, f in rest.terms}, rest.const // common)
-            return whole + rest.floordiv(by // common)
+            return whole + rest // (by // common)
         if len(rest.terms) == 1 and not rest.const:
             atom, factor = rest.terms[0]
             if factor == 1 and isinstance(atom, Div):
-                return whole + atom.value.floordiv(atom.by * by)
+                return whole + atom.value // (atom.by * by)
         return whole + _lin({Div(rest, by): 1}, 0)
 
 
@@ -198,7 +200,7 @@ def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | N
 def _dividends(atom: Div) -> list[tuple[Lin, int]]:
     """Every (x, k) such that the atom is x floordiv k, with x itself a division of the same value or the value."""
     found = [(atom.value, atom.by)]
-    found += [(atom.value.floordiv(k), atom.by // k) for k in _divisors(atom.by) if k < min(atom.by, MAX_DIVISOR + 1)]
+    found += [(atom.value // k, atom.by // k) for k in _divisors(atom.by) if k < min(atom.by, MAX_DIVISOR + 1)]
     return found
 
 
@@ -257,7 +259,7 @@ def substitute(lin: Lin, values: Mapping[DomainDim, Lin]) -> Lin:
     total = constant(lin.const)
     for atom, factor in lin.terms:
         if isinstance(atom, Div):
-            new = substitute(atom.value, values).floordiv(atom.by)
+            new = substitute(atom.value, values) // atom.by
         elif isinstance(atom, DomainDim) and atom in values:
             new = values[atom]
         else:
@@ -279,7 +281,7 @@ def delinearize(index: Lin, shape: Sequence[int]) -> Coords:
     coords: list[Lin] = []
     for i, extent in enumerate(shape):
         inner = max(prod(shape[i + 1 :]), 1)
-        quotient = index.floordiv(inner)
+        quotient = index // inner
         coords.append(quotient if i == 0 or extent == 0 else quotient % extent)
     return tuple(coords)
 
@@ -311,33 +313,10 @@ def applied(map: AffineMap, dims: Coords, symbols: Coords = ()) -> Coords:
 
 def value_of(expr: AffineExpr, dims: Coords, symbols: Coords = ()) -> Lin:
     """An expression in xDSL's form at these values of its dimensions and symbols, simplified by their ranges."""
-    match expr:
-        case AffineDimExpr():
-            return dims[expr.position]
-        case AffineSymExpr():
-            return symbols[expr.position]
-        case AffineConstantExpr():
-            return constant(expr.value)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            return value_of(expr.lhs, dims, symbols) + value_of(expr.rhs, dims, symbols)
-        case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=by)):
-            return _by_constant(expr.kind, value_of(expr.lhs, dims, symbols), by)
-        case _:
-            raise AssertionError(f"{expr} is not affine")
-
-
-def _by_constant(kind: AffineBinaryOpKind, value: Lin, by: int) -> Lin:
-    match kind:
-        case AffineBinaryOpKind.Mul:
-            return value * by
-        case AffineBinaryOpKind.Mod:
-            return value % by
-        case AffineBinaryOpKind.FloorDiv:
-            return value.floordiv(by)
-        case AffineBinaryOpKind.CeilDiv:
-            return (value + (by - 1)).floordiv(by)
-        case AffineBinaryOpKind.Add:
-            return value + by
+    # xDSL's evaluation only adds, multiplies and divides, so that it works on combinations as on numbers.
+    evaluated: Any = expr.eval
+    found = evaluated(dims, symbols)
+    return constant(found) if isinstance(found, int) else found
 
 
 def point(iteration: Iteration, at: Coords, inner: Sequence[DomainDim | Lin] = ()) -> Coords:

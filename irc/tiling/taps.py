@@ -87,9 +87,9 @@ def _range(dim: DomainDim, test: Test) -> tuple[Lin, Lin]:
         factor = dict(inequality.terms)[dim]
         rest = inequality - lin_of(dim) * factor
         if factor > 0:
-            first = (rest * -1 + (factor - 1)).floordiv(factor)
+            first = (-rest + (factor - 1)) // factor
         else:
-            end = rest.floordiv(-factor) + 1
+            end = rest // -factor + 1
     return first, end
 
 

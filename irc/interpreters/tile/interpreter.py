@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineExpr
 from xdsl.traits import SymbolTable
 
 from irc.dialects import tile
@@ -314,28 +314,6 @@ def _write(m: _Machine, op: tile.WriteOp) -> list[Any]:
 # Global memory
 
 
-def _affine(expr: AffineExpr, dims: Sequence[Array], symbols: Sequence[Array]) -> Array:
-    match expr:
-        case AffineConstantExpr():
-            return np.asarray(expr.value, np.int64)
-        case AffineDimExpr():
-            return dims[expr.position]
-        case AffineBinaryOpExpr():
-            a, b = _affine(expr.lhs, dims, symbols), _affine(expr.rhs, dims, symbols)
-            return np.asarray(_AFFINE[expr.kind](a, b))
-        case _:
-            return symbols[expr.position]  # pyright: ignore
-
-
-_AFFINE: dict[AffineBinaryOpKind, Callable[[Array, Array], Array]] = {
-    AffineBinaryOpKind.Add: lambda a, b: a + b,
-    AffineBinaryOpKind.Mul: lambda a, b: a * b,
-    AffineBinaryOpKind.FloorDiv: lambda a, b: a // b,
-    AffineBinaryOpKind.CeilDiv: lambda a, b: -(-a // b),
-    AffineBinaryOpKind.Mod: lambda a, b: a % b,
-}
-
-
 def _addresses(
     m: _Machine, op: tile.AccessOp, shape: Sequence[int], tap: Sequence[int] | None = None
 ) -> tuple[View, Array, Array]:
@@ -345,13 +323,14 @@ def _addresses(
     if (known := m.accesses.get(op)) is None:
         known = m.accesses[op] = (op.access_map.results, op.checked_dims)
     coordinates, checked = known
-    dims: list[Array] = []
+    dims: list[Any] = []
     for axis, offset in enumerate(m.get(op.offsets)):
         dims.append(_along(axis, offset, shape))
-    symbols = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
+    symbols: list[Any] = [np.asarray(s, np.int64) for s in m.get(op.symbols)]
     place, inside = np.zeros(tuple(shape), np.int64), np.ones(tuple(shape), np.bool_)
     for i, expr in enumerate(coordinates):
-        coordinate = _affine(expr, dims, symbols) + (0 if tap is None else tap[i])
+        # xDSL's evaluation only adds, multiplies and divides: on arrays as on numbers.
+        coordinate = expr.eval(dims, symbols) + np.int64(0 if tap is None else tap[i])
         fits = (coordinate >= 0) & (coordinate < view.shape[i])
         if not fits.all():
             if i not in checked:
