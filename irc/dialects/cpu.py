@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -24,11 +25,8 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
-    region_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import (
     IsolatedFromAbove,
     MemoryReadEffect,
@@ -39,12 +37,11 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-KERNEL_PROPERTIES = ("results", "tiles")
-"""The properties of a kernel, in the order in which they are printed."""
+from irc.ir.operations import CodeOp
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(CodeOp):
     """The code of one launch, on a range of its `tiles`.
 
     The arguments are the memory of the launch's operands, then of its `results` results, as 1-d memrefs that do not
@@ -52,11 +49,12 @@ class KernelOp(IRDLOperation):
     side by side compute what one that runs all of them computes.
     """
 
+    PROPERTIES: ClassVar[tuple[str, ...]] = ("results", "tiles")
+    REQUIRED: ClassVar[tuple[str, ...]] = PROPERTIES
+
     name = "cpu.kernel"
-    sym_name = prop_def(StringAttr)
     results_count = prop_def(IntegerAttr, prop_name="results")
     tiles = prop_def(IntegerAttr)
-    body = region_def("single_block")
 
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator(), RecursiveMemoryEffect())
 
@@ -116,30 +114,6 @@ class KernelOp(IRDLOperation):
             raise VerifyException(f"expected at most {len(types) - 2} results, found {self.result_count}")
         if self.tile_count < 0:
             raise VerifyException(f"expected tiles of 0 or more, found {self.tile_count}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
-        properties = {name: self.properties[name] for name in KERNEL_PROPERTIES}
-        printer.print_op_attributes({**properties, **self.attributes})
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> KernelOp:
-        name = parser.parse_symbol_name()
-        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        attributes = parser.parse_optional_attr_dict()
-        properties = {key: attributes.pop(key) for key in KERNEL_PROPERTIES if key in attributes}
-        for key in KERNEL_PROPERTIES:
-            if key not in properties:
-                parser.raise_error(f"expected `{key}` of the kernel")
-        region = parser.parse_region(args)
-        if not region.blocks:
-            region.add_block(Block(arg_types=[a.type for a in args]))
-        return cls.create(properties={"sym_name": name, **properties}, attributes=attributes, regions=[region])
 
 
 @irdl_op_definition

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
@@ -26,18 +23,15 @@ from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.queue import TakeTicketOp
 from irc.dialects.tile.types import ViewType, verify_fragment
-from irc.ir.operations import PureOp
+from irc.ir.operations import CodeOp, PureOp
 from irc.ir.properties import number, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
 
-PROGRAM_PROPERTIES = ("results", *DECIDED, "domains", "in_place", "updates", "sums", "config")
-"""The properties of a program, in the order in which they are printed."""
-
 
 @irdl_op_definition
-class ProgramOp(IRDLOperation):
+class ProgramOp(CodeOp):
     """A kernel: the code of one launch. Arguments are views of the launch's operands, then of its `results` results.
 
     Passes add what they decide: `threads` of a block (`assign-layouts`), bytes of `shared` memory that channels and
@@ -49,8 +43,10 @@ class ProgramOp(IRDLOperation):
     before the launch, and that its stores add to; a counter of tickets is one.
     """
 
+    PROPERTIES: ClassVar[tuple[str, ...]] = ("results", *DECIDED, "domains", "in_place", "updates", "sums", "config")
+    REQUIRED: ClassVar[tuple[str, ...]] = ("results",)
+
     name = "tile.program"
-    sym_name = prop_def(StringAttr)
     results_count = prop_def(IntegerAttr, prop_name="results")
     threads = opt_prop_def(IntegerAttr)
     shared = opt_prop_def(IntegerAttr)
@@ -60,7 +56,6 @@ class ProgramOp(IRDLOperation):
     updates = opt_prop_def(DenseArrayBase)
     sums = opt_prop_def(DenseArrayBase)
     config = opt_prop_def()
-    body = region_def("single_block")
 
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
 
@@ -157,33 +152,6 @@ class ProgramOp(IRDLOperation):
     def updated(self) -> tuple[tuple[int, int], ...]:
         """The pairs of `updates`."""
         return _pairs(self.updates)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.body.block.args, lambda arg: printer.print_block_argument(arg))
-        properties = {name: self.properties[name] for name in PROGRAM_PROPERTIES if name in self.properties}
-        printer.print_op_attributes({**properties, **self.attributes})
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ProgramOp:
-        name = parser.parse_symbol_name()
-        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        attributes = parser.parse_optional_attr_dict()
-        properties = {key: attributes.pop(key) for key in PROGRAM_PROPERTIES if key in attributes}
-        if "results" not in properties:
-            parser.raise_error("expected `results`, the number of trailing arguments that are results")
-        region = parser.parse_region(args)
-        if not region.blocks:
-            region.add_block(Block(arg_types=[a.type for a in args]))
-        return cls.create(
-            properties={"sym_name": name, **properties},
-            attributes=attributes,
-            regions=[region],
-        )
 
 
 @irdl_op_definition

@@ -511,3 +511,8 @@ tile.program @p(%x: !tile.view<8xi32>, %y: !tile.view<64xf32>) {results = 1 : i6
     %a, %b, %c = tile.find_segment %x[%i] {rows = 0 : i64, most = 64 : i64} : !tile.view<8xi32>
   }
 }
+
+// -----
+
+// expected-error @below {{expected `results` of the tile.program}}
+tile.program @f(%y: !tile.view<64xf32>) {threads = 32 : i64} {}
