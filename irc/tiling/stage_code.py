@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
+from irc.support.integers import ceil_div
 from irc.tiling.stage import Stage
+
+RADIX_BITS = 3
+"""Of a digit of what is searched for. Of 4096 numbers five trials wait for those before them, not 13."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,16 @@ class StageCode:
 
     def search(self, count: int, holds: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
         """How often a condition holds, of the numbers 1 to `count`, that holds of each before one of which it does. It
-        is given a number, and the number again, or `count` where that is less: the answer is not used there."""
+        is given a number, and the number again, or `count` where that is less: the answer is not used there. A digit
+        of the answer is found at a time, by trials that do not wait for each other, as each reads memory."""
         found = self.index(0)
-        for power in reversed(range(count.bit_length())):
-            trial = self(arith.AddiOp(found, self.index(1 << power)))
-            known = self(arith.MinSIOp(trial, self.index(count)))
-            answer = holds(trial, known)
-            is_one = self(arith.AndIOp(answer, self.compare("eq", trial, known)))
-            found = self(arith.SelectOp(is_one, trial, found))
+        levels = ceil_div(count.bit_length(), RADIX_BITS)
+        for shift in reversed(range(0, levels * RADIX_BITS, RADIX_BITS)):
+            begin = found
+            for digit in range(1, 1 + min((1 << RADIX_BITS) - 1, count >> shift)):
+                trial = self(arith.AddiOp(begin, self.index(digit << shift)))
+                known = self(arith.MinSIOp(trial, self.index(count)))
+                answer = holds(trial, known)
+                is_one = self(arith.AndIOp(answer, self.compare("eq", trial, known)))
+                found = self(arith.SelectOp(is_one, trial, found))
         return found

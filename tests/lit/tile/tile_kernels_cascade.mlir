@@ -157,10 +157,10 @@ func.func @falling(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<
 }
 
 // A number for all rows bounds columns whatever it is. Numbers of the columns that do not fall are searched: how many of
-// 512 are small enough has ten bits.
+// 512 are small enough has four digits of three bits, the first of one.
 // CHECK-LABEL: tile.program @search_0
 // CHECK:           %[[N:.*]] = tile.load_index %n
-// CHECK-COUNT-10:  tile.load_index %a
+// CHECK-COUNT-22:  tile.load_index %a
 // CHECK-NOT:       tile.load_index
 // CHECK:           scf.for
 func.func @search(%q: tensor<64x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %n: tensor<1xi32>, %a: tensor<512xi32>) -> tensor<64x64xf32> {
