@@ -40,13 +40,13 @@ FEWEST = 8
 
 ALL = "all"
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A timed config. kernel: with its shapes and chip. estimate: seconds by the formula. heuristic: seconds of the
-    heuristic's config."""
+    """A timed config. kernel: with its shapes, its chip and the GPU. estimate: seconds by the formula. heuristic:
+    seconds of the heuristic's config."""
 
     kernel: Key
     kind: str
@@ -66,7 +66,8 @@ def samples_of(rows: Sequence[Row]) -> list[Sample]:
     kernels: dict[Key, list[Row]] = {}
     for row in rows:
         if row["seconds"] is not None and row["outcome"] in ("timed", "stopped"):
-            kernels.setdefault((row["kernel"], row["shapes"], row["chip"]), []).append(row)
+            gpu = row.get("machine", {}).get("gpu", "")
+            kernels.setdefault((row["kernel"], row["shapes"], row["chip"], gpu), []).append(row)
     return [sample for key, own in kernels.items() for sample in _samples(key, own)]
 
 
