@@ -266,7 +266,33 @@ def test_blocks_whose_threads_meet_in_each_step_are_small() -> None:
     assert config_of(scaled, np.zeros((512, 65536), np.float32)).warps == 16
 
 
-def config_of(kernel: Any, *arrays: Array) -> Any:
+def test_threads_have_two_vectors() -> None:
+    """Of what a tile has most of: twice as many elements of 16 bits."""
+    narrow, wide = (config_of(scaled, np.zeros((512, 65536), dtype)).warps for dtype in (np.float16, np.float32))
+    assert (narrow, wide) == (8, 16)
+
+
+@ir.kernel
+def attended(q: ir.Tensor, k: ir.Tensor, causal: bool = True) -> ir.Tensor:
+    (B, S, D), out = q.shape, ir.empty_like(q)
+    for b, m in ir.tiles(range(B), S):
+        acc = ir.zeros((m, D))
+        for n in ir.tiles(S, end=m.end if causal else None):
+            scores = ir.exp(ir.matmul(q[b, m, :], k[b, n, :].T, dtype="f32"))
+            acc = ir.addmm(acc, scores.astype(k.dtype), k[b, n, :])
+        out[b, m, :] = acc
+    return out
+
+
+@pytest.mark.parametrize(("rows", "group"), [(2048, 64), (16384, 8)])
+def test_blocks_of_unequal_length_take_the_place_of_those_that_end(rows: int, group: int) -> None:
+    """The longest of as many batches come first as share 16 MiB of what all blocks of a batch load."""
+    x = np.zeros((16, rows, 64), np.float16)
+    causal, full = config_of(attended, x, x), config_of(attended, x, x, False)
+    assert (causal.schedule, causal.group, full.schedule, full.group) == ("grid", group, "persistent", None)
+
+
+def config_of(kernel: Any, *arrays: Any) -> Any:
     return program_of(kernel.module(*arrays)).config
 
 

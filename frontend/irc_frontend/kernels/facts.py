@@ -44,7 +44,8 @@ class Product:
 class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
     behind an iteration. turned: accesses of arrays that the kernel sees permuted. walked: how often the outermost loop
-    goes over its tiles, for all numbers of its ranges. stores: those of accesses that write."""
+    goes over its tiles, for all numbers of its ranges. stores: those of accesses that write. bounded: loops inside that
+    begin or end where another one is."""
 
     outer: list[LoopTile] = field(default_factory=list[LoopTile])
     walked: int = 1
@@ -55,3 +56,4 @@ class Facts:
     carried: list[list[Numbers]] = field(default_factory=list[list[Numbers]])
     reduced: list[LoopTile] = field(default_factory=list[LoopTile])
     turned: list[TileAccess] = field(default_factory=list[TileAccess])
+    bounded: list[LoopTile] = field(default_factory=list[LoopTile])

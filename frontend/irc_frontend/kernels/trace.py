@@ -158,6 +158,8 @@ class LoopNestTrace:
         index = self._index(name, extent, step, block.args[0])
         if isinstance(index, LoopTile):
             self.facts.inner.append(index)
+            if isinstance(begin, Index) or isinstance(end, Index):
+                self.facts.bounded.append(index)
         made = [
             self._given(node.shape, node.element, argument, self._carried_axes(node, number, at))
             for at, (node, argument) in enumerate(zip(carried, block.args[1:], strict=True))
