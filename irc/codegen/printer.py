@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     Float32Type,
@@ -267,7 +268,8 @@ class KernelPrinter:
                 f"{op.name} has no CUDA C++ form", op.location, "lower it to ops of cuda, arith, math and scf"
             )
         outer, self._location = self._location, op.location
-        self._comment(op)
+        if not isinstance(op, ConstantOp):  # which stands where it is used
+            self._comment(op)
         try:
             function(self, op)
         except (KeyError, VerifyException) as error:

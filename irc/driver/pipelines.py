@@ -70,6 +70,7 @@ PASSES: dict[str, str] = {
     "insert-barriers": "irc.passes.cuda.insert_barriers:InsertBarriersPass",
     "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
     "expand-device-math": "irc.passes.cuda.expand_device_math:ExpandDeviceMathPass",
+    "merge-constants": "irc.passes.cuda.merge_constants:MergeConstantsPass",
     "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
     "build-host-plan": "irc.passes.host.build_host_plan:BuildHostPlanPass",
 }
@@ -175,6 +176,7 @@ CUDA: tuple[str, ...] = (
     "insert-barriers",
     "split-offsets",
     "expand-device-math",
+    "merge-constants",
 )
 """To the code of a thread."""
 
