@@ -20,6 +20,7 @@ from xdsl.ir.affine import (
 
 from irc.dialects import tile
 from irc.layout.affine import slope_of
+from irc.layout.segments import segments_of
 from irc.looping.emitter import INDEX, Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
@@ -92,14 +93,12 @@ class ViewAccess:
         where a multiple of width ends; the one with the most lines of memory in a segment."""
         found: list[tuple[int, int, int]] = []
         for axis, extent in enumerate(self.shape):
-            divisors = [d for expr in self.op.access_map.results for d in _divisors(expr, axis)]
-            if extent == 1 or not divisors or any(d % min(divisors) for d in divisors) or min(divisors) < SHORTEST:
+            each = segments_of(self.op.access_map.results, axis)
+            if extent == 1 or each is None or each.dividend != AffineExpr.dimension(axis) or each.by < SHORTEST:
                 continue
-            results = [_within(expr, axis) for expr in self.op.access_map.results]
-            moved = [slope_of(expr, axis) for expr in results]
-            parts = [step and step * stride for step, stride in zip(moved, self.strides, strict=True)]
-            if None not in parts and (step := sum(part or 0 for part in parts)) in (1, 2):
-                found.append((min(divisors) // step, axis, min(divisors)))
+            step = sum(slope * stride for slope, stride in zip(each.slopes, self.strides, strict=True))
+            if step in (1, 2):
+                found.append((each.by // step, axis, each.by))
         return max(found)[1:] if found else None
 
     @property
@@ -158,28 +157,6 @@ class ViewAccess:
         """Says that the checked coordinates that `clamped` loops run over are inside."""
         for dim in filter(self._is_clamping, self.op.checked_dims):
             emitter.bound(coordinates[dim], 0, self.extents[dim])
-
-
-def _divisors(expr: AffineExpr, axis: int) -> list[int]:
-    """By what a dimension alone is divided."""
-    if not isinstance(expr, AffineBinaryOpExpr):
-        return []
-    is_division = expr.kind in (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv)
-    if is_division and expr.lhs == AffineExpr.dimension(axis) and isinstance(expr.rhs, AffineConstantExpr):
-        return [expr.rhs.value]
-    return [*_divisors(expr.lhs, axis), *_divisors(expr.rhs, axis)]
-
-
-def _within(expr: AffineExpr, axis: int) -> AffineExpr:
-    """The expression in a segment of the dimension: its quotients are constants there, its rests move with it."""
-    if not isinstance(expr, AffineBinaryOpExpr):
-        return expr
-    if expr.lhs == AffineExpr.dimension(axis) and isinstance(expr.rhs, AffineConstantExpr):
-        if expr.kind is AffineBinaryOpKind.Mod:
-            return expr.lhs
-        if expr.kind is AffineBinaryOpKind.FloorDiv:
-            return AffineExpr.constant(0)
-    return AffineBinaryOpExpr(expr.kind, _within(expr.lhs, axis), _within(expr.rhs, axis))
 
 
 def _moves(symbol: Form | Value, axis: int) -> bool:
