@@ -127,6 +127,14 @@ def fail(message: str, hint: str | None = None) -> IrcError:
     return IrcError(message, None if place is None else place.span(), hint)
 
 
+def fail_at(node: Node, message: str, hint: str | None = None) -> IrcError:
+    """The same, at the line of a node."""
+    found = fail(message, hint)
+    if node.place is not None:
+        found.location = node.place.span()
+    return found
+
+
 def sorted_nodes(roots: Iterable[Node]) -> list[Node]:
     """Every node that the roots are computed from, operands first, each once."""
     order: list[Node] = []

@@ -19,7 +19,7 @@ from irc.ir.dtypes import element_named
 from irc.ir.neutral import neutral
 from irc.tiling.placements import result_axes
 from irc_frontend import elementwise
-from irc_frontend.graph import Node, fail
+from irc_frontend.graph import Node, fail_at
 from irc_frontend.kernels.access import TileAccess
 from irc_frontend.kernels.indices import LoopTile
 from irc_frontend.structure import reshape
@@ -87,14 +87,16 @@ class Ragged:
                 return joined or (None,) * node.rank
             case _:
                 if any(dim is not None and dim.is_ragged for axes in given for dim in axes):
-                    raise _fail(node, f"{node.op} takes tiles that are whole", "choose a size that divides the extent")
+                    raise fail_at(
+                        node, f"{node.op} takes tiles that are whole", "choose a size that divides the extent"
+                    )
                 return (None,) * node.rank
 
     @staticmethod
     def _refuse(node: Node, axes: Axes) -> None:
         at = dict(node.attributes).get("axis")
         if isinstance(at, int) and (dim := axes[at]) is not None and dim.is_ragged:
-            raise _fail(
+            raise fail_at(
                 node,
                 f"{node.op} is along the tiles {dim.name}, the last of which goes beyond the end",
                 "load the whole axis, `x[m, :]`, or reduce by max and sum",
@@ -116,7 +118,7 @@ class Ragged:
         if not ragged:
             return operand
         if node.op not in MONOIDS:
-            raise _fail(
+            raise fail_at(
                 node,
                 f"{node.op} is over tiles the last of which goes beyond the end",
                 "sum them, and divide by the extent of the array behind the loop",
@@ -156,7 +158,7 @@ def _met(node: Node, dims: Sequence[LoopTile | None]) -> LoopTile | None:
     known = [dim for dim in dims if dim is not None]
     other = next((dim for dim in known if dim is not known[0]), None)
     if other is not None:
-        raise _fail(
+        raise fail_at(
             node,
             f"tiles of {known[0].name} meet tiles of {other.name} along one axis",
             "None gives a new axis: `a[:, None] + b[None, :]`; a permute puts axes in another order",
@@ -176,12 +178,5 @@ def _placed(given: Axes, axes: tuple[int | None, ...], node: Node) -> Axes:
         if to is not None:
             found[to] = dim
         elif dim is not None and dim.is_ragged and node.op == "reshape":
-            raise _fail(node, "a reshape moves elements of the last tile, which goes beyond the end")
+            raise fail_at(node, "a reshape moves elements of the last tile, which goes beyond the end")
     return tuple(found)
-
-
-def _fail(node: Node, message: str, hint: str | None = None):
-    found = fail(message, hint)
-    if node.place is not None:
-        found.location = node.place.span()
-    return found

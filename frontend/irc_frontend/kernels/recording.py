@@ -11,7 +11,7 @@ from irc.ir.printer import print_ir
 from irc.ir.targets import target
 from irc.support.tuned import KernelKey
 from irc.tuning.session import Subject
-from irc_frontend.graph import ARGUMENT, EMPTY, TILE, Node, fail, sorted_nodes
+from irc_frontend.graph import ARGUMENT, EMPTY, TILE, Node, fail, fail_at, sorted_nodes
 from irc_frontend.jit import is_array
 from irc_frontend.kernels.configs import fastest, said_at
 from irc_frontend.kernels.facts import Facts
@@ -21,7 +21,7 @@ from irc_frontend.kernels.own import Configs, Own
 from irc_frontend.kernels.rewriting import rewritten
 from irc_frontend.kernels.sizes import check, choose, config_of, reads_turned
 from irc_frontend.kernels.space import NestSpace
-from irc_frontend.kernels.trace import GONE, fail_at
+from irc_frontend.kernels.trace import GONE
 from irc_frontend.kernels.tuning import Traced, chip, module_of, subject_of, tuned_call
 from irc_frontend.kernels.untraced import at_users_line
 from irc_frontend.pytrees import rebuilt, tree_leaves

@@ -18,7 +18,7 @@ from irc.driver.configured import config_of_fields
 from irc.ir.dtypes import element_named
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
 from irc.support.diagnostics import IrcError
-from irc.support.integers import ceil_div
+from irc.support.integers import ceil_div, power_of_two
 from irc_frontend.graph import fail
 from irc_frontend.kernels.access import TileAccess
 from irc_frontend.kernels.choices import open_choices
@@ -143,11 +143,6 @@ def _completed(facts: Facts, given: ConfigAttr, found: Choice) -> Choice:
     return Choice(sizes, config.replace(tile=TileSizes(sizes) if sizes else None), facts.carried)
 
 
-def _rounded(extent: int) -> int:
-    """The least power of two that holds it."""
-    return 1 << max(extent - 1, 0).bit_length()
-
-
 # Products
 
 
@@ -258,7 +253,7 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
         else:
             step = 64 if instruction == "mma" else 32
         least = 64 if instruction == "wgmma" else 16
-        sizes[dim.name] = _given(given, dim.name) or min(step, max(_rounded(dim.extent), least))
+        sizes[dim.name] = _given(given, dim.name) or min(step, max(power_of_two(dim.extent), least))
     is_fed = any(each.is_fed for each in facts.products)
     if instruction == "wgmma" and not is_fed:
         free = [dim for dim in facts.outer if _given(given, dim.name) is None]
@@ -325,7 +320,7 @@ def _row_dims(facts: Facts) -> list[LoopTile]:
 
 def _whole(access: TileAccess) -> int:
     """Elements of an access along axes that are no loop's, rounded to powers of two."""
-    return prod(map(_rounded, access.whole))
+    return prod(map(power_of_two, access.whole))
 
 
 # Memory
@@ -341,13 +336,13 @@ def _memory(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     others = [dim for dim in facts.outer if dim not in runs]
     inner = sorted(facts.inner, key=lambda dim: dim not in ends)
     most = RUN if len(facts.outer) + len(inner) > 1 else ELEMENTS
-    sizes = {dim.name: min(_rounded(dim.extent), most, room) for dim in runs}
+    sizes = {dim.name: min(power_of_two(dim.extent), most, room) for dim in runs}
     if not others:
         _spread(facts, sizes, runs, MIN_RUN, machine)
     room = max(1, room // prod(sizes.values()))
     for dim in (*inner, *reversed(others)):
         if dim.name not in sizes:
-            sizes[dim.name] = _given(given, dim.name) or min(_rounded(dim.extent), room)
+            sizes[dim.name] = _given(given, dim.name) or min(power_of_two(dim.extent), room)
             room = max(1, room // sizes[dim.name])
     _spread(facts, sizes, others, 1, machine)
     tiles = [(elements_of(access, sizes), element_named(access.array.element).size) for access in facts.accesses]

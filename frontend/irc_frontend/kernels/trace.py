@@ -23,7 +23,7 @@ from irc.dialects.nd.declared import relax
 from irc.ir.dtypes import element_named
 from irc.ir.properties import numbers
 from irc_frontend.build import build_op
-from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, sorted_nodes
+from irc_frontend.graph import ARRAYS, EMPTY, TILE, Node, fail, fail_at, sorted_nodes
 from irc_frontend.kernels.access import TileAccess, access_of, turned
 from irc_frontend.kernels.facts import Facts, Launched, Numbers, Product
 from irc_frontend.kernels.index_code import counted, index_code
@@ -530,11 +530,3 @@ def _fail_at_computed_place():
         "a tile is not stored at places that are computed, but at one in a copy",
         "two blocks could write one element; out = copy_of(x), out[m, at[0:1]] = tile",
     )
-
-
-def fail_at(node: Node, message: str, hint: str | None = None):
-    """The diagnostic of a wrong use, at the line of a node."""
-    found = fail(message, hint)
-    if node.place is not None:
-        found.location = node.place.span()
-    return found
