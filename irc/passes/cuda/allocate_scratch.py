@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import SCRATCH_ALLOCATED, THREADS
 from irc.analysis.resources import check_shared
 from irc.dialects.cuda import KernelOp, ScratchOp, SharedOp
 from irc.ir.blocks import ops_in
-from irc.ir.passes import Pass
 from irc.ir.properties import number
 from irc.ir.targets import target_of
+from irc.lowering.kernels import KernelPass
 from irc.support.integers import round_up
 
 ROTATION = 4096
@@ -26,7 +24,7 @@ ALIGNMENT = 128
 
 
 @dataclass(frozen=True)
-class AllocateScratchPass(Pass):
+class AllocateScratchPass(KernelPass):
     """`cuda.scratch` becomes an address in shared memory, behind what the kernel has there.
 
     Threads that run beside each other have scratch memory of their own. Exchanges of the same threads begin at the same
@@ -38,22 +36,17 @@ class AllocateScratchPass(Pass):
     requires = (THREADS,)
     establishes = (SCRATCH_ALLOCATED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [each for each in op.ops if isinstance(each, KernelOp)]:
-            _allocate(kernel)
-
-
-def _allocate(kernel: KernelOp) -> None:
-    groups: dict[int | None, list[ScratchOp]] = {}
-    for op in [each for each in ops_in(kernel) if isinstance(each, ScratchOp)]:
-        groups.setdefault(None if op.barrier is None else op.barrier.value.data, []).append(op)
-    base = 0 if kernel.shared is None else kernel.shared.value.data
-    apart = _apart(groups, target_of(kernel).shared_memory - base)
-    for ops in groups.values():
-        base += round_up(_place(ops, base, apart), ALIGNMENT)
-    check_shared(kernel, kernel.symbol, base)
-    if groups:
-        kernel.properties["shared"] = number(base)
+    def run(self, kernel: KernelOp) -> None:
+        groups: dict[int | None, list[ScratchOp]] = {}
+        for op in [each for each in ops_in(kernel) if isinstance(each, ScratchOp)]:
+            groups.setdefault(None if op.barrier is None else op.barrier.value.data, []).append(op)
+        base = 0 if kernel.shared is None else kernel.shared.value.data
+        apart = _apart(groups, target_of(kernel).shared_memory - base)
+        for ops in groups.values():
+            base += round_up(_place(ops, base, apart), ALIGNMENT)
+        check_shared(kernel, kernel.symbol, base)
+        if groups:
+            kernel.properties["shared"] = number(base)
 
 
 def _apart(groups: dict[int | None, list[ScratchOp]], room: int) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
 from irc.analysis.invariants import THREADS
@@ -15,11 +14,11 @@ from irc.expansion.code import expand, is_approximate
 from irc.expansion.device_functions import function_of
 from irc.ir.blocks import ops_in
 from irc.ir.discardable import UNROLL
-from irc.ir.passes import Pass
+from irc.lowering.kernels import KernelPass
 
 
 @dataclass(frozen=True)
-class ExpandDeviceMathPass(Pass):
+class ExpandDeviceMathPass(KernelPass):
     """Functions of f32 in kernels become arithmetic and `cuda.instruction`: those that may be approximated
     (fastmath `afn`) to about 2 ** -20 of the result, exponentials, logarithms, sine, cosine, tanh, erf and rsqrt to
     about 2 units in the last place. Divisions of the elements of a tile by a number of few digits become two
@@ -31,13 +30,12 @@ class ExpandDeviceMathPass(Pass):
     name = "expand-device-math"
     requires = (THREADS,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [each for each in op.ops if isinstance(each, KernelOp)]:
-            for inner in ops_in(kernel):
-                if len(inner.results) == 1 and inner.results[0].type == f32 and not _is_lone_quotient(inner):
-                    function = function_of(inner)
-                    if function is not None:
-                        expand(inner, function)
+    def run(self, kernel: KernelOp) -> None:
+        for inner in ops_in(kernel):
+            if len(inner.results) == 1 and inner.results[0].type == f32 and not _is_lone_quotient(inner):
+                function = function_of(inner)
+                if function is not None:
+                    expand(inner, function)
 
 
 def _is_lone_quotient(op: Operation) -> bool:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import ORDERED, SCRATCH_ALLOCATED, THREADS
 from irc.dialects.cuda import ClusterSyncOp, KernelOp, NamedSyncOp, SharedAccessOp, SharedOp, SyncOp, WarpSyncOp
 from irc.ir.blocks import ops_in
-from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
+from irc.lowering.kernels import KernelPass
 from irc.support.diagnostics import IrcError
 
 
 @dataclass(frozen=True)
-class InsertBarriersPass(Pass):
+class InsertBarriersPass(KernelPass):
     """A `cuda.shared_access` becomes a barrier of its threads where earlier accesses have to be over first: writes
     before a read of the same bytes, reads before a write. `reason` of the barrier says which. Where each warp accesses
     a part of its own, its lanes meet alone.
@@ -34,9 +33,8 @@ class InsertBarriersPass(Pass):
     requires = (THREADS, SCRATCH_ALLOCATED)
     establishes = (ORDERED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [each for each in op.ops if isinstance(each, KernelOp)]:
-            _order(kernel.body.block, State())
+    def run(self, kernel: KernelOp) -> None:
+        _order(kernel.body.block, State())
 
 
 @dataclass(frozen=True)

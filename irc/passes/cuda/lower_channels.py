@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -21,18 +19,18 @@ from irc.analysis.budgets import BARRIER_BYTES
 from irc.analysis.invariants import CHANNELS_LOWERED, THREADS
 from irc.dialects import cuda
 from irc.ir.blocks import ops_in
-from irc.ir.passes import Pass
 from irc.ir.properties import constant_of
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering.clusters import cluster_coordinates
 from irc.lowering.emitter import INDEX, Emitter, Index, emitted_before
+from irc.lowering.kernels import KernelPass
 from irc.support.diagnostics import IrcError
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class LowerChannelsPass(Pass):
+class LowerChannelsPass(KernelPass):
     """An end of a channel becomes a cursor: the stage that comes next, and the parity of its phase, which flips where
     stages begin again. Waits are for the barrier of that stage. An arrival moves on.
 
@@ -44,9 +42,21 @@ class LowerChannelsPass(Pass):
     requires = (THREADS,)
     establishes = (CHANNELS_LOWERED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [each for each in op.ops if isinstance(each, cuda.KernelOp)]:
-            _lower(kernel)
+    def run(self, kernel: cuda.KernelOp) -> None:
+        ends: dict[SSAValue, End] = {}
+        declared: list[Operation] = []
+        for op in ops_in(kernel):
+            if isinstance(op, cuda.ChannelOp):
+                declared.append(op)
+                _in_place(op, partial(_set_up, op))
+            elif isinstance(op, cuda.ChannelEndOp):
+                declared.append(op)
+                ends[op.result] = _in_place(op, partial(_end_of, op))
+            elif isinstance(op, cuda.AtEndOp):
+                value = _in_place(op, partial(_LOWERINGS[type(op)], op, ends[op.end]))
+                Rewriter.replace_op(op, [], [] if value is None else [value])
+        for op in reversed(declared):
+            Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
@@ -105,23 +115,6 @@ def _barrier(e: Emitter, channel: cuda.ChannelOp, start: int, number: Index) -> 
 def _neighbors(channel: cuda.ChannelOp) -> int:
     """Blocks in the row and the column of a block of the cluster, with itself."""
     return sum(channel.cluster_shape) - 1
-
-
-def _lower(kernel: cuda.KernelOp) -> None:
-    ends: dict[SSAValue, End] = {}
-    declared: list[Operation] = []
-    for op in ops_in(kernel):
-        if isinstance(op, cuda.ChannelOp):
-            declared.append(op)
-            _in_place(op, partial(_set_up, op))
-        elif isinstance(op, cuda.ChannelEndOp):
-            declared.append(op)
-            ends[op.result] = _in_place(op, partial(_end_of, op))
-        elif isinstance(op, cuda.AtEndOp):
-            value = _in_place(op, partial(_LOWERINGS[type(op)], op, ends[op.end]))
-            Rewriter.replace_op(op, [], [] if value is None else [value])
-    for op in reversed(declared):
-        Rewriter.erase_op(op)
 
 
 def _in_place(op: Operation, build: Callable[[Emitter], T]) -> T:

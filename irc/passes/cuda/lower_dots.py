@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import DOTS_LOWERED, THREADS
 from irc.dialects import cuda
 from irc.ir.blocks import ops_in
-from irc.ir.passes import Pass
 from irc.lowering.emitter import emitted_before
+from irc.lowering.kernels import KernelPass
 from irc.lowering.tensor_cores import multiply
 
 
 @dataclass(frozen=True)
-class LowerDotsPass(Pass):
+class LowerDotsPass(KernelPass):
     """`cuda.dot` becomes the instructions of its product. One of mma.sync loads its operands from shared memory to
     registers, by ldmatrix where rows of 16 bytes lie in one piece, and multiplies them atom by atom. One of wgmma has
     descriptors of them, and an instruction for each 64 rows of a warp group and 32 bytes of K, all in one group.
@@ -30,18 +28,13 @@ class LowerDotsPass(Pass):
     requires = (THREADS,)
     establishes = (DOTS_LOWERED,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [each for each in op.ops if isinstance(each, cuda.KernelOp)]:
-            _lower(kernel)
-
-
-def _lower(kernel: cuda.KernelOp) -> None:
-    ops = ops_in(kernel)
-    for op in ops:
-        if isinstance(op, cuda.DotOp):
-            with emitted_before(op, op.location) as e:
-                multiply(op, e)
-            Rewriter.erase_op(op)
-    for op in ops:
-        if isinstance(op, cuda.MatrixOp):
-            Rewriter.erase_op(op)
+    def run(self, kernel: cuda.KernelOp) -> None:
+        ops = ops_in(kernel)
+        for op in ops:
+            if isinstance(op, cuda.DotOp):
+                with emitted_before(op, op.location) as e:
+                    multiply(op, e)
+                Rewriter.erase_op(op)
+        for op in ops:
+            if isinstance(op, cuda.MatrixOp):
+                Rewriter.erase_op(op)
