@@ -172,6 +172,10 @@ def test_graphs_that_can_be_captured() -> None:
     assert why_not_captured(make_fx(torch.relu, tracing_mode="fake")(x)) == "arg0_1 is on the cpu"
 
 
+options: dict[str, Any] = {}
+"""Those of what is compiled."""
+
+
 class Net(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -251,10 +255,25 @@ def two_copies(step: partial[torch.Tensor], optimizer: torch.optim.Optimizer, xs
             yield loss.item()
 
 
-@pytest.mark.parametrize("train", [one_by_one, kept_losses, sums, two_forward, no_backward, two_copies])
+def compiled_updates(
+    step: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, xs: Sequence[torch.Tensor]
+) -> Any:
+    """A graph in inference reads gradients where the backward graph lends them."""
+    update = torch.compile(optimizer.step, backend="irc", dynamic=False, options=dict(options))
+    for x in xs:
+        loss = step(x)
+        loss.backward()
+        update()
+        optimizer.zero_grad()
+        yield loss.item()
+
+
+@pytest.mark.parametrize(
+    "train", [one_by_one, kept_losses, sums, two_forward, no_backward, two_copies, compiled_updates]
+)
 def test_training_with_graphs_has_the_numbers_of_calls(train: Callable[..., Any], monkeypatch: Any) -> None:
-    def replays(module: GraphModule, run: Any, static: Sequence[int], **options: Any) -> Replays:
-        return Replays(module, recording(run), static, again, **options)
+    def replays(module: GraphModule, run: Any, static: Sequence[int], **others: Any) -> Replays:
+        return Replays(module, recording(run), static, again, **others)
 
     module = import_module("irc_frontend.torch.backend")  # whose name is also that of its function
     monkeypatch.setattr(module, "Replays", replays)
@@ -266,9 +285,10 @@ def test_training_with_graphs_has_the_numbers_of_calls(train: Callable[..., Any]
     found: dict[bool, Any] = {}
     for graphs in (False, True):
         torch._dynamo.reset()
+        options["graphs"] = graphs
         model = copy.deepcopy(first)
         optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
-        call = torch.compile(Net.__call__, backend="irc", dynamic=False, options={"graphs": graphs})
+        call = torch.compile(Net.__call__, backend="irc", dynamic=False, options=dict(options))
         replayed.clear()
         losses = list(train(partial(call, model), optimizer, xs))
         found[graphs] = losses, [x.detach().clone() for x in model.state_dict().values()]

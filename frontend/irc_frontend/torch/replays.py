@@ -230,6 +230,7 @@ class Replays:
         # A backward graph takes what its forward graph kept, or parameters and buffers, and the gradients of results.
         self._kept = {number for number, node in enumerate(places) if not node.name.startswith("tangents")}
         self.fixed = sorted({*static, *written, *(self._kept if kind == "backward" else ())})
+        self._written = written
         self._names = [node.name for node in places]
         self._recordings: list[_Recording] = []
         """One for each place where a model's parameters lie; the one used last is the first."""
@@ -264,7 +265,7 @@ class Replays:
                 self._recordings.insert(0, found)
                 return found
             self._own.update(in_use)
-        lent = {number for number, x in enumerate(arguments) if self._kind != "inference" and x.data_ptr() in _lent}
+        lent = {number for number, x in enumerate(arguments) if number not in self._written and x.data_ptr() in _lent}
         is_expected = not self._recordings or self._recordings[0].borrowed <= lent
         if not is_expected or (self._kind == "backward" and self._kept.isdisjoint(lent)):
             return None  # the graph before this one was an ordinary call
