@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd
+from math import gcd, prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -25,6 +25,7 @@ from irc.analysis.op_classes import shape_of, size_of
 from irc.analysis.pages import page_rows
 from irc.analysis.product_problem import is_loadable, multiplied
 from irc.analysis.strided_views import strided_view
+from irc.configs.shares import even_group
 from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
@@ -81,7 +82,8 @@ class CascadeProblem:
     maps load all operands. is_masked: whether the work of a block may depend on its rows. is_relative: whether
     exponentials are relative to a reduction. lasting: values for each of the scores that stay until other scores
     are there, beside one of each. summed: columns of the products that contract the rows, of which each step adds a
-    part to sums. page: rows of the pages in which operands lie along the columns, 0 where none does."""
+    part to sums. page: rows of the pages in which operands lie along the columns, 0 where none does. batches: those
+    that tiles walk over together, and how often there are so many."""
 
     rows: int
     steps: int
@@ -99,6 +101,7 @@ class CascadeProblem:
     channels: int
     summed: int = 0
     page: int = 0
+    batches: tuple[int, int] = (1, 1)
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
@@ -163,7 +166,16 @@ def cascade_problem(kernel: FusedOp, config: ConfigAttr) -> CascadeProblem:
         len(held) + len(streamed),
         sum(wide.values()),
         page_rows(cascade),
+        _batches(cascade),
     )
+
+
+def _batches(cascade: Cascade) -> tuple[int, int]:
+    """Of the results: those that share right operands, if there are such, and how often."""
+    product = cascade.products[0]
+    whole = prod(shape_of(product.results[0])[:-1]) // max(rows_of(product), 1)
+    apart = prod(shape_of(product.operands[1])[:-2])
+    return (whole, 1) if apart >= whole else (whole // max(apart, 1), apart)
 
 
 def _lasting(cascade: Cascade) -> int:
@@ -216,8 +228,9 @@ def choose_cascade(
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
     split = given.split or parts_of(cascade_in(kernel), machine)
-    for config in _choose(cascade_problem(kernel, given.replace(split=split)), machine, given, instruction):
-        yield config.replace(split=split if split > 1 else None)
+    problem = cascade_problem(kernel, given.replace(split=split))
+    for config in _choose(problem, machine, given, instruction):
+        yield config.replace(split=split) if split > 1 else _shared_evenly(problem, machine, config)
 
 
 def _choose(
@@ -296,6 +309,18 @@ def _config(problem: CascadeProblem, rows: int, step: int, stages: int, schedule
         indexing="tma",
         instruction="wgmma",
     )
+
+
+def _shared_evenly(problem: CascadeProblem, machine: Target, config: ConfigAttr) -> ConfigAttr:
+    """Of blocks that stay, the group of batches with which their shares are most equal, where loops go up to the
+    diagonal."""
+    is_square = problem.rows == problem.steps
+    if config.group is None or config.tile is None or config.schedule != "persistent" or not is_square:
+        return config
+    inner, outer = problem.batches
+    tile, step, blocks = config.tile["m"], config.tile["k"], machine.sms * (config.occupancy or 1)
+    group = even_group(config.group, outer=outer, batches=inner, rows=problem.rows, tile=tile, step=step, blocks=blocks)
+    return config.replace(group=group)
 
 
 def _rows(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.parser import Parser
 
+from irc.configs.shares import BEGIN, even_group
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.driver.program import new_context
 from irc.ir.targets import KIB, TARGETS, Target, target
@@ -85,3 +86,24 @@ func.func @f(%x: tensor<512x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<512x5
     module = Parser(context, text).parse_module()
     with pytest.raises(IrcError, match=message):
         ChooseConfigPass().apply(context, module)
+
+
+@pytest.mark.parametrize(
+    ("most", "batches", "rows", "found"), [(64, 192, 1024, 22), (16, 128, 4096, 12), (8, 4, 512, 4)]
+)
+def test_blocks_that_stay_have_equal_shares(most: int, batches: int, rows: int, found: int) -> None:
+    """By a count of the steps of each block: no smaller number of batches that are walked over together is better."""
+    tile, step, blocks = 64, 64 if rows == 1024 else 128, 264 if rows == 4096 else 396
+
+    def longest(group: int) -> int:
+        tiles = [
+            -(-(row + 1) * tile // step) + BEGIN
+            for first in range(0, batches, group)
+            for row in reversed(range(rows // tile))
+            for _ in range(min(group, batches - first))
+        ]
+        return max(sum(tiles[block::blocks]) for block in range(blocks))
+
+    group = even_group(most, outer=1, batches=batches, rows=rows, tile=tile, step=step, blocks=blocks)
+    assert group == found
+    assert longest(group) == min(map(longest, range(1, min(most, batches) + 1)))

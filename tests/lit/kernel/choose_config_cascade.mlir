@@ -40,3 +40,19 @@ func.func @kernel(%0: tensor<4x4x4x1024xf32>, %1: tensor<4x1024x16x128xbf16>, %2
   }
   func.return %7, %8, %9, %10 : tensor<4x4x1024x128xbf16>, tensor<4x1024x4x128xf32>, tensor<4x4x4x1024x128xf32>, tensor<4x1024x4x128xbf16>
 }
+
+// Loops up to the diagonal: of up to 128 batches that share a third of the L2, as many are walked over together as give
+// each of 396 blocks about as much to do.
+// CHECK: @shares cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", group = 66, occupancy = 3,
+func.func @shares(%x: tensor<192x1024x64xbf16>, %w: tensor<192x1024x64xbf16>, %seen: tensor<1024x1024xi1>) -> tensor<192x1024x64xf32> {
+  %r = kernel.fused @shares cascade (%a = %x : tensor<192x1024x64xbf16>, %b = %w : tensor<192x1024x64xbf16>, %m = %seen : tensor<1024x1024xi1>) -> tensor<192x1024x64xf32> {
+    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<192x1024x64xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x1024xf32>
+    %z = nd.constant 0.0 : tensor<192x1024x1024xf32>
+    %n = nd.broadcast %m {dims = [1, 2]} : tensor<1024x1024xi1> -> tensor<192x1024x1024xi1>
+    %s = nd.where %n, %c, %z : (tensor<192x1024x1024xi1>, tensor<192x1024x1024xf32>, tensor<192x1024x1024xf32>) -> tensor<192x1024x1024xf32>
+    %d = nd.cast %s : tensor<192x1024x1024xf32> -> tensor<192x1024x1024xbf16>
+    %e = nd.matmul %d, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<192x1024x1024xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x64xf32>
+    kernel.yield %e : tensor<192x1024x64xf32>
+  }
+  func.return %r : tensor<192x1024x64xf32>
+}
