@@ -55,3 +55,9 @@ def numbers(values: Sequence[int] | None) -> DenseArrayBase | None:
 def values_of(array: DenseArrayBase | None) -> tuple[int, ...]:
     """The integers of such a property; () of none."""
     return () if array is None else tuple(cast(DenseArrayBase[IntegerType], array).get_values())
+
+
+def pairs_of(array: DenseArrayBase | None) -> tuple[tuple[int, int], ...]:
+    """The same, two by two; one that is left over is in no pair, which is for verifiers to find."""
+    found = values_of(array)
+    return tuple(zip(found[::2], found[1::2], strict=False))

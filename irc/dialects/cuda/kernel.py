@@ -36,7 +36,7 @@ from irc.dialects.cuda.thread import AxisOp
 from irc.dialects.cuda.types import PtrType, TensorMapType, size_of
 from irc.ir.blocks import ops_in
 from irc.ir.launching import LaunchableInterface
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.properties import number, numbers, pairs_of, values_of
 from irc.support.parameters import MAX_BYTES, layout_of_set
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -162,12 +162,12 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     @property
     def in_place_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs of launch operands of which the second may be written to the memory of the first."""
-        return _pairs(self.in_place) | self.updated_pairs
+        return frozenset(pairs_of(self.in_place)) | self.updated_pairs
 
     @property
     def updated_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs of launch operands of which the second holds what the first does before the launch."""
-        return _pairs(self.updates)
+        return frozenset(pairs_of(self.updates))
 
     @property
     def summed(self) -> frozenset[int]:
@@ -300,11 +300,6 @@ class KernelOp(IRDLOperation, LaunchableInterface):
             printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
-
-
-def _pairs(property: DenseArrayBase | None) -> frozenset[tuple[int, int]]:
-    found = values_of(property)
-    return frozenset(zip(found[::2], found[1::2], strict=True))
 
 
 def _writes_through(use: Use) -> bool:

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.host.checks import check_steps, kernels_beside
 from irc.dialects.host.memory import BufferType, bytes_of
-from irc.ir.properties import number, values_of
+from irc.ir.properties import number, pairs_of
 
 
 @irdl_op_definition
@@ -57,8 +57,7 @@ class PlanOp(IRDLOperation):
     @property
     def donations(self) -> dict[int, int]:
         """The number of the argument by that of the result that is written to its memory."""
-        found = () if self.donated is None else values_of(self.donated)
-        return dict(zip(found[::2], found[1::2], strict=True))
+        return dict(pairs_of(self.donated))
 
     def verify_(self) -> None:
         expected, found = _buffers_of(self.function_type), list(self.body.block.arg_types)

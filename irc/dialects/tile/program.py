@@ -24,7 +24,7 @@ from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.queue import TakeTicketOp
 from irc.dialects.tile.types import ViewType, verify_fragment
 from irc.ir.operations import CodeOp, PureOp
-from irc.ir.properties import number, values_of
+from irc.ir.properties import number, pairs_of, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
@@ -146,12 +146,12 @@ class ProgramOp(CodeOp):
     @property
     def shared_places(self) -> tuple[tuple[int, int], ...]:
         """The pairs of `in_place`."""
-        return _pairs(self.in_place)
+        return pairs_of(self.in_place)
 
     @property
     def updated(self) -> tuple[tuple[int, int], ...]:
         """The pairs of `updates`."""
-        return _pairs(self.updates)
+        return pairs_of(self.updates)
 
 
 @irdl_op_definition
@@ -166,8 +166,3 @@ class ExtentOp(PureOp):
 
     def __init__(self, extent: int) -> None:
         super().__init__(properties={"extent": IntegerAttr(extent, IndexType())}, result_types=[IndexType()])
-
-
-def _pairs(property: DenseArrayBase | None) -> tuple[tuple[int, int], ...]:
-    numbers = values_of(property)
-    return tuple(zip(numbers[::2], numbers[1::2], strict=False))
