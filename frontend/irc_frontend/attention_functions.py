@@ -1,8 +1,8 @@
 """Attention on Tensors, and what its gradients need of the scores.
 
 Scores are q k^T * scale, with `scale` 1 / sqrt(D) by default. With `causal` query i sees keys j up to i, and with a
-`window` those that are less than it away, |i - j| < window. A `bias` broadcasts to the scores: floats are added to
-them, and of bools a query sees the keys where they hold.
+`window` those that are less than it away, |i - j| < window. With a `soft_cap` c scores s become c tanh(s / c). A `bias`
+broadcasts to the scores: floats are added to them then, and of bools a query sees the keys where they hold.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ def attention(
     scale: float | None = None,
     window: int | None = None,
     bias: Like | None = None,
+    soft_cap: float | None = None,
 ) -> Tensor:
     """softmax(scores) v over the last two axes; 0 where a query sees no key. Heads of k and v, the extent before these
     axes, may divide those of q: each is shared by as many of q in a row."""
-    return Tensor.of(nodes.attention(node_of(q), node_of(k), node_of(v), _options(causal, scale, window, bias)))
+    return Tensor.of(
+        nodes.attention(node_of(q), node_of(k), node_of(v), _options(causal, scale, window, bias, soft_cap))
+    )
 
 
 def attention_log_sum_exp(
@@ -35,10 +38,13 @@ def attention_log_sum_exp(
     scale: float | None = None,
     window: int | None = None,
     bias: Like | None = None,
+    soft_cap: float | None = None,
 ) -> Tensor:
     """log(sum(exp(scores))) over the keys, of q[batch..., more..., S, D] and k[batch..., T, D]: f32[batch..., more...,
     S]; -inf where a query sees no key."""
-    return Tensor.of(nodes.attention_log_sum_exp(node_of(q), node_of(k), _options(causal, scale, window, bias)))
+    return Tensor.of(
+        nodes.attention_log_sum_exp(node_of(q), node_of(k), _options(causal, scale, window, bias, soft_cap))
+    )
 
 
 def attention_weights(
@@ -49,12 +55,13 @@ def attention_weights(
     scale: float | None = None,
     window: int | None = None,
     bias: Like | None = None,
+    soft_cap: float | None = None,
 ) -> Tensor:
     """exp(scores - log_sum_exp), which is 0 where a query does not see a key, of q[batch..., more..., S, D] and
     k[batch..., T, D]: [batch..., more..., S, T]."""
-    options = _options(causal, scale, window, bias)
+    options = _options(causal, scale, window, bias, soft_cap)
     return Tensor.of(nodes.attention_weights(node_of(q), node_of(k), node_of(log_sum_exp), options))
 
 
-def _options(causal: bool, scale: float | None, window: int | None, bias: Like | None) -> Options:
-    return Options(causal, scale, window, None if bias is None else node_of(bias))
+def _options(causal: bool, scale: float | None, window: int | None, bias: Like | None, cap: float | None) -> Options:
+    return Options(causal, scale, window, None if bias is None else node_of(bias), cap)

@@ -15,12 +15,14 @@ from irc_frontend.shapes import broadcast_shapes
 @dataclass(frozen=True)
 class Options:
     """What scores are beside q k^T: scaled, by 1 / sqrt(the last extent of q) where `scale` is None; with a bias, which
-    broadcasts to them; and seen up to a query's own place, or less than `window` away from it, if at all."""
+    broadcasts to them, behind a soft cap c, which makes c tanh(s / c) of a score s; and seen up to a query's own place,
+    or less than `window` away from it, if at all."""
 
     causal: bool = False
     scale: float | None = None
     window: int | None = None
     bias: Node | None = None
+    soft_cap: float | None = None
 
 
 def attention(q: Node, k: Node, v: Node, options: Options) -> Node:
@@ -75,7 +77,10 @@ def _node(op: str, operands: Sequence[Node], shape: Sequence[int], element: str,
     scale = 1 / math.sqrt(max(1, q.shape[-1])) if options.scale is None else float(options.scale)
     if options.window is not None and options.window < 1:
         raise fail(f"{op} expects a window of 1 or more, found {options.window}")
-    attributes = (("causal", options.causal), ("scale", scale), ("window", options.window or 0))
+    if options.soft_cap is not None and not 0 < options.soft_cap < math.inf:
+        raise fail(f"{op} expects a soft_cap greater than 0, found {options.soft_cap}")
+    seen = (("causal", options.causal), ("scale", scale), ("window", options.window or 0))
+    attributes = (*seen, ("soft_cap", float(options.soft_cap or 0)))
     if options.bias is not None:
         operands = *operands, _bias(op, options.bias, (*q.shape[:-1], k.shape[-2]))
     return Node(op, operands, shape, element, attributes)

@@ -47,14 +47,25 @@ def attention_weights(op: nd.AttentionWeightsOp, at: Inserter) -> Term:
 
 
 def _scores(op: nd.AttentionFamilyOp, q: Term, bias: Term | None) -> Term:
-    """q k^T * scale, in f32 for narrow floats, with the bias; -inf where a query does not see a key."""
-    scores = batched_product(op, q, Term(op.k, q.at), [-1], [-1]) * op.scale.value.data
+    """q k^T * scale, in f32 for narrow floats, capped and with the bias; -inf where a query does not see a key."""
+    cap = op.soft_cap.value.data
+    scores = of_cap(op, q) * cap if cap else products(op, q) * op.scale.value.data
     hidden = scores.filled(-inf)
     if bias is not None:
         is_mask = bias.element.kind == "bool"
         scores = bias.where(scores, hidden) if is_mask else scores + deferred_cast(bias, scores.element)
     seen = _seen(op, q.at, scores.shape)
     return scores if seen is None else seen.where(scores, hidden)
+
+
+def products(op: nd.AttentionFamilyOp, q: Term) -> Term:
+    """q k^T."""
+    return batched_product(op, q, Term(op.k, q.at), [-1], [-1])
+
+
+def of_cap(op: nd.AttentionFamilyOp, q: Term) -> Term:
+    """The scores before the bias, in parts of their soft cap."""
+    return (products(op, q) * (op.scale.value.data / op.soft_cap.value.data)).tanh()
 
 
 def _seen(op: nd.AttentionFamilyOp, at: Inserter, shape: Sequence[int]) -> Term | None:

@@ -116,6 +116,8 @@ def _attention(op: nd.AttentionFamilyOp, operands: Sequence[str]) -> str:
     options = ["causal=true" if integer(op.causal) else "causal=false", f"scale={format_float(op.scale.value.data)}"]
     if integer(op.window):
         options.append(f"window={integer(op.window)}")
+    if op.soft_cap.value.data:
+        options.append(f"soft_cap={format_float(op.soft_cap.value.data)}")
     if op.bias is not None:
         *operands, bias = operands
         options.append(f"bias={bias}")

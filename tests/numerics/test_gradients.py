@@ -292,6 +292,7 @@ def attention(rng: Random) -> Case:
 def scored(rng: Random, op: Callable[..., Any], arrays: list[Array], rows: list[int]) -> Case:
     """Keys that are seen by their places, by a bias of bools, or with one of floats."""
     options = {"causal": rng.random() < 0.5, "scale": 0.5, "window": rng.choice((0, 0, 1, 2))}
+    options["soft_cap"] = rng.choice((0.0, 0.0, 0.6))
     bias = rng.choice(("none", "floats", "bools"))
     if bias == "none":
         return Case(arrays, lambda *operands: op(*operands, **options))

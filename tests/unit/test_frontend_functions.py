@@ -224,6 +224,18 @@ def test_attention_with_masks(bias: str | None) -> None:
     close(ir.attention_weights(ir.Tensor(q), k, sums, **options), softmax(scores))
 
 
+def test_attention_with_a_soft_cap() -> None:
+    """The bias is added to what is capped."""
+    q, k, v = (RANDOM.standard_normal((2, 5, 4)).astype(np.float32) for _ in range(3))
+    added = np.linspace(-1, 1, 5, dtype=np.float32)
+    scores = np.where(np.tri(5, dtype=bool), 0.7 * np.tanh(q @ k.transpose(0, 2, 1) / 1.4) + added, -np.inf)
+    options: dict[str, Any] = {"causal": True, "bias": added, "soft_cap": 0.7}
+    sums = ir.attention_log_sum_exp(ir.Tensor(q), k, **options)
+    close(ir.attention(ir.Tensor(q), k, v, **options), softmax(scores) @ v)
+    close(sums, np.log(np.exp(scores).sum(-1)))
+    close(ir.attention_weights(ir.Tensor(q), k, sums, **options), softmax(scores))
+
+
 @pytest.mark.parametrize("shapes", [((4,), (4,)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (6, 4, 5))])
 def test_dot_is_numpys(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     a, b = (RANDOM.standard_normal(shape).astype(np.float32) for shape in shapes)
@@ -301,6 +313,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: ir.attention(ir.Tensor(INTS), INTS, INTS), "takes floats"),
     (lambda: ir.attention_log_sum_exp(ir.zeros((3, 4, 8)), ir.zeros((2, 4, 8))), "do not fit"),
     (lambda: ir.attention(ir.Tensor(X), X, X, window=0), "a window of 1 or more"),
+    (lambda: ir.attention(ir.Tensor(X), X, X, soft_cap=0.0), "a soft_cap greater than 0"),
     (
         lambda: ir.attention(ir.Tensor(X), X, X, bias=np.zeros((2, 3, 3), np.float32)),
         "does not broadcast to the scores",

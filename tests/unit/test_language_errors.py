@@ -123,6 +123,7 @@ def spanned(error: IrcError, text: str) -> str:
         ("e = take(x, x)", "x", "take expects integers for indices"),
         ("e = attention(x, x, y)", "attention(x, x, y)", "attention expects matrices"),
         ("e = attention(x, x, x, window=0)", "0", "attention expects a window of 1 or more, found 0"),
+        ("e = attention(x, x, x, soft_cap=-2.0)", "-2.0", "attention expects a soft_cap greater than 0, found -2.0"),
         ("e = attention(x, x, x, bias=i)", "i", "attention expects floats or bools for bias"),
         ("e = attention(x, x, x, bias=y[:3])", "y[:3]", "expects what broadcasts to the scores [4, 4] for bias"),
         ("e = attention_log_sum_exp(x, y)", "attention_log_sum_exp(x, y)", "attention_log_sum_exp expects matrices"),

@@ -62,7 +62,7 @@ UNARY = [
     "prod({a}, axis=0)", "mean({a}, dtype=f32)", "var({a}, axis=0, correction=1)", "max({a})", "any({a})", "all({a}, axis=0)",
     "argmax({a}, axis=0)", "argmin({a})", "cumsum({a}, -1)", "cumprod({a}, 0)", "sort({a}, 0)", "expand_dims({a}, 0)",
     "softmax({a})", "log_softmax({a}, axis=0)", "layer_norm({a})", "rms_norm({a}, eps=1e-3)", "attention({a}, {a}, {a})",
-    "attention_log_sum_exp({a}, {a}, causal=true, window=2, bias={a} > 0)", "attention_weights({a}, {a}, sum({a}, axis=-1), scale=2.0)",
+    "attention_log_sum_exp({a}, {a}, causal=true, window=2, bias={a} > 0)", "attention_weights({a}, {a}, sum({a}, axis=-1), scale=2.0, soft_cap=3.0)",
     "one_hot({a}, 3, {t})", "permute({a}, [1, 0])", "squeeze({a}, 0)", "topk({a}, 1, 0)", "split({a}, 2, axis=-1)",
 ]  # fmt: skip
 BINARY = [

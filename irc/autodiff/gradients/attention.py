@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from irc.autodiff.gradients.products import factor_element
-from irc.decomposition.attention import batched_product, grouped
+from irc.decomposition.attention import batched_product, grouped, of_cap
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, rank_of, shape_of
 from irc.dialects.nd.terms import Gradient, Term, deferred_cast, wide, widened
@@ -49,7 +49,8 @@ def weights(op: nd.AttentionWeightsOp, g: Term) -> list[Term | None]:
 
 
 def _options(op: nd.AttentionFamilyOp) -> dict[str, Any]:
-    return {"causal": bool(integer(op.causal)), "scale": op.scale.value.data, "window": integer(op.window)}
+    scale, soft_cap = op.scale.value.data, op.soft_cap.value.data
+    return {"causal": bool(integer(op.causal)), "scale": scale, "window": integer(op.window), "soft_cap": soft_cap}
 
 
 def _weights(op: nd.AttentionFamilyOp, q: Term, sums: SSAValue, bias: SSAValue | None) -> Term:
@@ -67,8 +68,12 @@ def _along(rows: Term, weights: Term) -> Term:
 
 def _of_scores(op: nd.AttentionFamilyOp, q: Term, slope: Term) -> list[Term | None]:
     """The gradients of q, k, and of a bias if there is one, for a gradient of the scores: along the keys, and along all
-    queries that share them."""
-    factor, q, k = (_factor(op, term) for term in (slope, q, Term(op.k, q.at)))
+    queries that share them. Of c tanh(s / c), s gets the gradient times 1 - tanh(s / c)^2."""
+    capped = slope
+    if op.soft_cap.value.data:
+        part = of_cap(op, q)
+        capped = slope * (1 - part * part)
+    factor, q, k = (_factor(op, term) for term in (capped, q, Term(op.k, q.at)))
     queries, scale = list(range(rank_of(op.k) - 2 - len(q.shape), -1)), op.scale.value.data
     dq, dk = batched_product(op, factor, k, [-1], [-2]), batched_product(op, factor, q, queries, queries)
     found: list[Term | None] = [(dq * scale).reshape(shape_of(op.q)), dk * scale]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import sqrt
+from math import inf, sqrt
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -37,8 +37,8 @@ class AttentionFamilyOp(ComposedOp, ABC):
     """Of the scores q k^T * scale of queries q, batch..., S, D, and keys k, batch..., T, D.
 
     `scale` defaults to 1 / sqrt(D). With `causal`, row i sees columns j <= i only; with a `window` > 0 those that are
-    less than `window` away, |i - j| < window. A `bias` has the shape of the scores: floats are added to them, and of
-    bool ones a row sees the columns where they hold.
+    less than `window` away, |i - j| < window. With a `soft_cap` c > 0 scores s become c tanh(s / c). A `bias` has the
+    shape of the scores: floats are added to them then, and of bool ones a row sees the columns where they hold.
 
     Operands are in the order in which an op defines them all; those of its bases would come behind its own.
     """
@@ -50,6 +50,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
     causal = bool_prop()
     scale = float_prop()
     window = int_prop(0)
+    soft_cap = float_prop(0.0)
 
     def setup_scores(
         self,
@@ -59,12 +60,13 @@ class AttentionFamilyOp(ComposedOp, ABC):
         scale: float | None,
         window: int,
         bias: Operand | None,
+        soft_cap: float,
         location: Location | None,
     ) -> None:
         """What each `__init__` ends with."""
         if scale is None:
             scale = 1.0 / sqrt(max(1, shape_of(operands[0])[-1]))
-        options = {"causal": causal, "scale": float(scale), "window": window}
+        options = {"causal": causal, "scale": float(scale), "window": window, "soft_cap": float(soft_cap)}
         self.setup([*operands, [] if bias is None else [bias]], [result], options, location)
 
     @property
@@ -96,6 +98,8 @@ class AttentionFamilyOp(ComposedOp, ABC):
         self.check_others()
         if integer(self.window) < 0:
             raise self.fail(f"expects a window of 0, for none, or more, found {integer(self.window)}")
+        if not 0 <= self.soft_cap.value.data < inf:
+            raise self.fail(f"expects a soft_cap of 0, for none, or more, found {self.soft_cap.value.data}")
         if self.bias is not None:
             self._check_bias(self.bias)
 
@@ -125,8 +129,8 @@ class AttentionOp(AttentionFamilyOp):
     theirs (grouped queries; Ainslie et al., 2023).
 
     `scale` defaults to 1 / sqrt(D). With `causal`, row i sees columns j <= i only; with a `window` > 0 those of |i - j|
-    < window. A `bias`, batch..., S, T, is added to the scores, or if it is bool says what is seen. A row that sees
-    nothing is 0.
+    < window. With a `soft_cap` c > 0 scores s become c tanh(s / c) (Gemma 2, 2024). A `bias`, batch..., S, T, is added
+    to the scores, or if it is bool says what is seen. A row that sees nothing is 0.
     """
 
     name = "nd.attention"
@@ -144,11 +148,12 @@ class AttentionOp(AttentionFamilyOp):
         scale: float | None = None,
         window: int = 0,
         bias: Operand | None = None,
+        soft_cap: float = 0.0,
         *,
         location: Location | None = None,
     ):
         result = tensor((*shape_of(q)[:-1], shape_of(v)[-1]), element_of(q))
-        self.setup_scores([q, k, v], result, causal, scale, window, bias, location)
+        self.setup_scores([q, k, v], result, causal, scale, window, bias, soft_cap, location)
 
     @property
     def factors(self) -> tuple[SSAValue, ...]:
@@ -190,8 +195,8 @@ class AttentionLogSumExpOp(ScoresOp):
     """log(sum(exp(q k^T * scale))) of each row of the scores: q is batch..., more..., S, D; k is batch..., T, D; the
     result batch..., more..., S in f32, in f64 for those.
 
-    `causal`, `scale`, `window` and `bias`, batch..., more..., S, T, are as of `nd.attention`. A row that sees nothing
-    is -inf.
+    `causal`, `scale`, `window`, `soft_cap` and `bias`, batch..., more..., S, T, are as of `nd.attention`. A row that
+    sees nothing is -inf.
     """
 
     name = "nd.attention_log_sum_exp"
@@ -204,10 +209,11 @@ class AttentionLogSumExpOp(ScoresOp):
         scale: float | None = None,
         window: int = 0,
         bias: Operand | None = None,
+        soft_cap: float = 0.0,
         *,
         location: Location | None = None,
     ):
-        self.setup_scores([q, k], sums_type(q), causal, scale, window, bias, location)
+        self.setup_scores([q, k], sums_type(q), causal, scale, window, bias, soft_cap, location)
 
     def check_others(self) -> None:
         check_result_type(self, sums_type(self.q))
@@ -218,8 +224,8 @@ class AttentionWeightsOp(ScoresOp):
     """exp(q k^T * scale - log_sum_exp): q is batch..., more..., S, D; k is batch..., T, D; log_sum_exp is batch...,
     more..., S, as `nd.attention_log_sum_exp` gives it; the result batch..., more..., S, T in q's element type.
 
-    `causal`, `scale`, `window` and `bias`, batch..., more..., S, T, are as of `nd.attention`. Where a row does not see
-    a column it is 0.
+    `causal`, `scale`, `window`, `soft_cap` and `bias`, batch..., more..., S, T, are as of `nd.attention`. Where a row
+    does not see a column it is 0.
     """
 
     name = "nd.attention_weights"
@@ -237,11 +243,12 @@ class AttentionWeightsOp(ScoresOp):
         scale: float | None = None,
         window: int = 0,
         bias: Operand | None = None,
+        soft_cap: float = 0.0,
         *,
         location: Location | None = None,
     ):
         result = tensor((*shape_of(q)[:-1], shape_of(k)[-2]), element_of(q))
-        self.setup_scores([q, k, log_sum_exp], result, causal, scale, window, bias, location)
+        self.setup_scores([q, k, log_sum_exp], result, causal, scale, window, bias, soft_cap, location)
 
     def check_others(self) -> None:
         if type_of(self.log_sum_exp) != sums_type(self.q):

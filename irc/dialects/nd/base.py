@@ -111,9 +111,9 @@ def bool_prop(default: bool | None = None) -> IntegerAttr[Any]:
     return prop_def(IntegerAttr.constr(type=i1), None if default is None else IntegerAttr(int(default), i1))
 
 
-def float_prop() -> FloatAttr[Any]:
+def float_prop(default: float | None = None) -> FloatAttr[Any]:
     """Defines a property that is a float64."""
-    return prop_def(FloatAttr)
+    return prop_def(FloatAttr, default_value=None if default is None else FloatAttr(default, 64))
 
 
 def plain(value: object) -> Attribute:

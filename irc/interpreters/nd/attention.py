@@ -52,9 +52,9 @@ def _attention_weights(op: nd.AttentionWeightsOp, args: Sequence[Array], precisi
 
 
 def _scores(op: nd.AttentionFamilyOp, args: Sequence[Array]) -> Iterator[Array]:
-    """q k^T * scale of each batch of q, with its bias; -inf where a query does not see a key."""
+    """q k^T * scale of each batch of q, capped, with its bias; -inf where a query does not see a key."""
     q, k = (wide(operand(x, value)) for x, value in zip(args, (op.q, op.k), strict=False))
-    scale = q.dtype.type(op.scale.value.data)
+    scale, cap = (q.dtype.type(each.value.data) for each in (op.scale, op.soft_cap))
     away = np.arange(k.shape[-2])[None, :] - np.arange(q.shape[-2])[:, None]
     window = integer(op.window) or max(k.shape[-2], q.shape[-2])
     hidden = (away > 0 if integer(op.causal) else away >= window) | (away <= -window)
@@ -62,6 +62,8 @@ def _scores(op: nd.AttentionFamilyOp, args: Sequence[Array]) -> Iterator[Array]:
     biases = None if op.bias is None else _matrices(args[-1])
     for row, a in enumerate(queries):
         scores = np.matmul(a, keys[row * len(keys) // len(queries)].T) * scale
+        if cap:
+            scores = cap * np.tanh(scores / cap)
         if biases is not None:
             bias = biases[row]
             scores = np.where(bias, scores, -np.inf) if bias.dtype == np.bool_ else scores + bias.astype(scores.dtype)

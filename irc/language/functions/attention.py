@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 from irc.ir.dtypes import Element, accumulator
 from irc.language.arguments import Arguments
@@ -12,7 +12,7 @@ from irc.language.values import Array, Value
 from irc.support.shapes import is_grouped
 
 
-@builtin("attention(q, k, v, causal=false, scale=None, window=None, bias=None)")
+@builtin("attention(q, k, v, causal=false, scale=None, window=None, bias=None, soft_cap=None)")
 def attention(args: Arguments) -> Value:
     q, k, v = factors = _factors(args, "qkv")
     found = _types(factors)
@@ -25,13 +25,13 @@ def attention(args: Arguments) -> Value:
     return _emit(args, factors, (*q.shape[:-1], v.shape[-1]), q.element)
 
 
-@builtin("attention_log_sum_exp(q, k, causal=false, scale=None, window=None, bias=None)")
+@builtin("attention_log_sum_exp(q, k, causal=false, scale=None, window=None, bias=None, soft_cap=None)")
 def attention_log_sum_exp(args: Arguments) -> Value:
     q, k = _scored(args)
     return _emit(args, [q, k], q.shape[:-1], accumulator(q.element))
 
 
-@builtin("attention_weights(q, k, log_sum_exp, causal=false, scale=None, window=None, bias=None)")
+@builtin("attention_weights(q, k, log_sum_exp, causal=false, scale=None, window=None, bias=None, soft_cap=None)")
 def attention_weights(args: Arguments) -> Value:
     q, k = _scored(args)
     sums, element = args.float_array("log_sum_exp"), accumulator(q.element)
@@ -70,9 +70,12 @@ def _emit(args: Arguments, operands: list[Array], shape: tuple[int, ...], elemen
     scale, window = args.real("scale", 1.0 / sqrt(max(1, q.shape[-1]))), args.integer("window", 0)
     if window < 1 and "window" in args:
         raise args.error(f"{args.function} expects a window of 1 or more, found {window}", "window")
+    soft_cap = args.real("soft_cap", 0.0)
+    if "soft_cap" in args and not 0 < soft_cap < inf:
+        raise args.error(f"{args.function} expects a soft_cap greater than 0, found {soft_cap}", "soft_cap")
     biases = [_bias(args, (*q.shape[:-1], k.shape[-2]))] if "bias" in args else []
-    causal = args.flag("causal")
-    return args.emit(args.function, [*operands, *biases], shape, element, causal=causal, scale=scale, window=window)
+    options = {"causal": args.flag("causal"), "scale": scale, "window": window, "soft_cap": soft_cap}
+    return args.emit(args.function, [*operands, *biases], shape, element, **options)
 
 
 def _bias(args: Arguments, scores: tuple[int, ...]) -> Array:

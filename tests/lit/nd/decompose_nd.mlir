@@ -176,6 +176,20 @@ func.func @masked(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %v: tensor<5x8xbf1
   func.return %r : tensor<4x8xbf16>
 }
 
+// A cap of the scores: 0.5 / 20 before the tangent, 20 behind it, before the bias.
+// CHECK-LABEL: func.func @capped
+// CHECK:         [[S:%[0-9]+]] = nd.matmul %q, %k
+// CHECK-NEXT:    [[C:%[0-9]+]] = nd.constant 0.025
+// CHECK-NEXT:    [[P:%[0-9]+]] = nd.mul [[S]], [[C]]
+// CHECK-NEXT:    [[T:%[0-9]+]] = nd.tanh [[P]]
+// CHECK-NEXT:    [[D:%[0-9]+]] = nd.constant 20.0
+// CHECK-NEXT:    [[X:%[0-9]+]] = nd.mul [[T]], [[D]]
+// CHECK:         nd.add [[X]], {{.*}} : tensor<4x5xf32>
+func.func @capped(%q: tensor<4x8xf32>, %k: tensor<5x8xf32>, %v: tensor<5x8xf32>, %b: tensor<4x5xf32>) -> tensor<4x8xf32> {
+  %r = nd.attention %q, %k, %v, %b {causal = false, scale = 0.5, soft_cap = 20.0} : (tensor<4x8xf32>, tensor<5x8xf32>, tensor<5x8xf32>, tensor<4x5xf32>) -> tensor<4x8xf32>
+  func.return %r : tensor<4x8xf32>
+}
+
 // Weights of a row that sees nothing, whose sum is -inf, are 0.
 // CHECK-LABEL: func.func @masked_weights
 // CHECK:         [[S:%[0-9]+]] = nd.where %b, {{.*}} : (tensor<4x5xi1>, tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>

@@ -593,6 +593,14 @@ func.func @invalid(%q: tensor<4x8xf32>) {
 
 // -----
 
+func.func @invalid(%q: tensor<4x8xf32>) {
+  // expected-error @below {{nd.attention expects a soft_cap of 0, for none, or more, found -1.0}}
+  %r = nd.attention %q, %q, %q {causal = false, scale = 1.0, soft_cap = -1.0} : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
 func.func @invalid(%q: tensor<6x4x8xf32>, %k: tensor<2x5x8xf32>) {
   // expected-error @below {{nd.attention_log_sum_exp expects q with the batches of k before its own, found tensor<6x4x8xf32> and tensor<2x5x8xf32>}}
   %r = nd.attention_log_sum_exp %q, %k {causal = false, scale = 1.0} : (tensor<6x4x8xf32>, tensor<2x5x8xf32>) -> tensor<6x4xf32>
