@@ -101,6 +101,22 @@ def test_a_call_goes_on_where_the_last_ended(
 
 
 @pytest.mark.usefixtures("fakes")
+def test_rows_beside_something_else_are_not_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another heuristic's config, or another GPU."""
+    rows = search(monkeypatch, tmp_path, "one two")
+    file = tmp_path / "rows.jsonl"
+    first = [{**row, "config": "warps = 9"} if row["program"] == "one" and row["order"] == 0 else row for row in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in first))
+    assert len(search(monkeypatch, tmp_path, "one two")) == len(rows)
+    assert "one: its rows are beside another heuristic's config" in capsys.readouterr().out
+    file.write_text(json.dumps({**rows[0], "machine": {"gpu": "another"}}) + "\n")
+    assert main(["exhaustive", str(file)]) == 1
+    assert "has rows of another GPU, another" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fakes")
 def test_a_kernel_without_a_reference_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = search(monkeypatch, tmp_path, f"{REFUSED} one")
     assert [row["outcome"] for row in rows if row["program"] == REFUSED and row["config"] == "stages = 1"] == [WRONG]

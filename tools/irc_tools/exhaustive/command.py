@@ -94,6 +94,9 @@ def _search(args: Any, deadline: float) -> None:
 
     known = read_rows(args.file) if args.file.exists() else []
     settings, machine, arch = Settings(workers=args.workers), machine_here(), resolve_arch(args.arch)
+    others = {row["machine"].get("gpu") for row in known} - {machine.get("gpu")}
+    if others and not args.compile_only:
+        raise IrcError(f"{args.file} has rows of another GPU, {', '.join(map(str, others))}", hint="name a new file")
     jobs = [compiling.ListJob(*each, arch, args.candidates, args.seed) for each in selected(args.only)]
     if not args.compile_only:
         append_rows(args.file, [])

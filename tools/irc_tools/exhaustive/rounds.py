@@ -83,6 +83,10 @@ class Rounds:
         entry.kernel = kernel = Kernel(found)
         identity = found.plan.key.kernel, found.plan.key.shapes, found.plan.chip
         own = [row for row in self._known if (row["kernel"], row["shapes"], row["chip"]) == identity]
+        if any(row["order"] == 0 and row["config"] != kernel.heuristic for row in own):
+            self._log(f"{entry.job.source.name}: its rows are beside another heuristic's config: a new file has room")
+            self._end()
+            return
         kernel.tries |= {row["config"]: Try.of(row) for row in own}
         kernel.tuned = next(((row["config"], row["tuned"]) for row in own if "tuned" in row), None)
         self._start(entry, kernel)
