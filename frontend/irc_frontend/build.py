@@ -21,7 +21,7 @@ from irc.ir.dtypes import element_named
 from irc.support.diagnostics import IrcError
 from irc_frontend.graph import CALL, DEFERRED, EMPTY, HOST, LAUNCH, LEAF, Node, fail
 from irc_frontend.host import call_of
-from irc_frontend.launch import CodeLaunch, Launch
+from irc_frontend.launch import Launch
 from irc_frontend.place import CallSite
 
 FUNCTION = "graph"
@@ -47,7 +47,7 @@ class Builder:
     def __init__(self, has_calls: bool = False):
         self.values: dict[Node, SSAValue] = {}
         """What is known of nodes."""
-        self.programs: dict[Launch | CodeLaunch, str] = {}
+        self.programs: dict[Launch, str] = {}
         """The symbols of the programs that are launched."""
         self.calls: dict[Operation, Node] = {}
         """Which call an op is: a node that is one of its results."""
@@ -84,7 +84,7 @@ class Builder:
     def _launch(self, node: Node, operands: Sequence[SSAValue]) -> Operation:
         """The launch of a kernel's program, which is named here."""
         launch = dict(node.attributes)["program"]
-        assert isinstance(launch, Launch | CodeLaunch)
+        assert isinstance(launch, Launch)
         taken = set(self.programs.values())
         if launch not in self.programs:
             base = launch.name if launch.name != FUNCTION else f"{FUNCTION}_kernel"  # others are called after FUNCTION

@@ -12,55 +12,40 @@ from irc.ir.printer import print_ir
 
 
 class Launch:
-    """A tile program, equal to others of the same text; `name` is what its kernels are called. whole: the same kernel
-    with tiles of the whole extent, which says what it computes."""
+    """A tile program, or a kernel of the user's CUDA C++, equal to others of the same text; `name` is what its kernels
+    are called. result_types: of the arrays that it writes. whole: the same kernel with tiles of the whole extent, which
+    says what it computes."""
 
-    __slots__ = ("_program", "_text", "name", "whole")
+    __slots__ = ("_op", "_text", "name", "result_types", "whole")
 
-    def __init__(self, name: str, program: tile.ProgramOp, whole: Launch | None = None):
+    def __init__(
+        self,
+        name: str,
+        op: tile.ProgramOp | cuda.KernelOp,
+        result_types: Sequence[TensorType[Any]],
+        whole: Launch | None = None,
+    ):
         self.name = name
+        self.result_types = list(result_types)
         self.whole = whole
-        self._program = program
-        self._text = print_ir(program)
+        self._op = op
+        self._text = print_ir(op)
 
-    @property
-    def result_types(self) -> list[TensorType[Any]]:
-        """Of the arrays that it writes."""
-        types = [value.type for value in self._program.outputs]
-        return [TensorType(type.element_type, type.get_shape()) for type in types if isinstance(type, tile.ViewType)]
+    @classmethod
+    def of_program(cls, name: str, program: tile.ProgramOp, whole: Launch | None = None) -> Launch:
+        """Of a tile program, whose views are the arrays."""
+        views = [value.type for value in program.outputs]
+        types = [TensorType(view.element_type, view.get_shape()) for view in views if isinstance(view, tile.ViewType)]
+        return cls(name, program, types, whole)
 
-    def named(self, name: str) -> tile.ProgramOp:
-        """A copy of the program with this symbol."""
-        copy = self._program.clone()
+    def named(self, name: str) -> tile.ProgramOp | cuda.KernelOp:
+        """A copy of the op with this symbol."""
+        copy = self._op.clone()
         copy.sym_name = StringAttr(name)
         return copy
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Launch) and (self.name, self._text) == (other.name, other._text)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self._text))
-
-
-class CodeLaunch:
-    """The same of a kernel of the user's CUDA C++. result_types: of the arrays that it writes."""
-
-    __slots__ = ("_kernel", "_text", "name", "result_types")
-
-    def __init__(self, name: str, kernel: cuda.KernelOp, result_types: Sequence[TensorType[Any]]):
-        self.name = name
-        self.result_types = list(result_types)
-        self._kernel = kernel
-        self._text = print_ir(kernel)
-
-    def named(self, name: str) -> cuda.KernelOp:
-        """A copy of the kernel with this symbol."""
-        copy = self._kernel.clone()
-        copy.sym_name = StringAttr(name)
-        return copy
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CodeLaunch) and (self.name, self._text) == (other.name, other._text)
 
     def __hash__(self) -> int:
         return hash((self.name, self._text))

@@ -20,7 +20,7 @@ from irc_frontend.jit import is_array
 from irc_frontend.kernels.called import CalledKernel
 from irc_frontend.kernels.gradients import Recorded
 from irc_frontend.kernels.signatures import NUMBERS, Bound, Declared, bind, declared
-from irc_frontend.launch import CodeLaunch
+from irc_frontend.launch import Launch
 from irc_frontend.place import here
 from irc_frontend.pytrees import tree_leaves
 from irc_frontend.tensor import Tensor, node_of
@@ -244,7 +244,7 @@ class CudaKernel(CalledKernel):
     def _launched(self, inputs: Sequence[Node], bound: Bound) -> list[Node]:
         """The results by a launch of the kernel."""
         shapes = self._shapes(bound)
-        launch = CodeLaunch(self.__name__, self._kernel(bound), [_tensor(*each) for each in shapes])
+        launch = Launch(self.__name__, self._kernel(bound), [_tensor(*each) for each in shapes])
         attributes = (("program", launch),)
         return [Node(LAUNCH, inputs, shape, each, attributes, result=i) for i, (shape, each) in enumerate(shapes)]
 

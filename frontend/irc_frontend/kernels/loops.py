@@ -53,7 +53,7 @@ class Recording:
         """The launch of the next nest."""
         whole = self.whole[len(self.launches)] if self.whole else None
         self.facts.append(launched.facts)
-        self.launches.append(Launch(self.name, launched.program, whole))
+        self.launches.append(Launch.of_program(self.name, launched.program, whole))
         return self.launches[-1]
 
 
