@@ -11,7 +11,7 @@ import pytest
 from sim_async_kernels import CLUSTER, COPY_ASYNC, MMA, RING, ROUND_TRIP, TURNS, WGMMA, edited
 from sim_kernels import parse_kernel
 
-from irc.dialects.cuda import Cuda, InstructionOp, KernelOp, LookupOp, ReturnOp, channel, exchange
+from irc.dialects.cuda import Cuda, InstructionOp, KernelOp, LookupOp, ReturnOp, channel, dot, exchange
 from irc.interpreters.sim import Counters, Kernel, Memory, SimulationError, Span
 from irc.interpreters.sim.registry import simulated_ops
 
@@ -472,7 +472,7 @@ def test_planted_bugs_are_found(bug: str, lazy: bool) -> None:
 
 
 def test_every_op_of_the_device_has_a_meaning() -> None:
-    """Those of channels and exchanges mean what passes make of them."""
-    lowered = {op for op in Cuda.operations if op.__module__ in (channel.__name__, exchange.__name__)}
+    """Those of products, channels and exchanges mean what passes make of them."""
+    lowered = {op for op in Cuda.operations if op.__module__ in (channel.__name__, dot.__name__, exchange.__name__)}
     scalars = {InstructionOp, LookupOp}  # tests/unit/test_device_functions.py
     assert set(Cuda.operations) - simulated_ops() - lowered - scalars - {KernelOp, ReturnOp} == set()
