@@ -6,7 +6,8 @@ import os
 
 
 def processor_count() -> int:
-    """Those of its affinity, where the system has one."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    """Those of its affinity, where the system has one. Of ranks of a host, which a launcher counts in LOCAL_WORLD_SIZE
+    as torchrun does, each has its part."""
+    known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, known // int(ranks) if ranks.isdecimal() and int(ranks) else known)

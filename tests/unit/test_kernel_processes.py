@@ -23,6 +23,7 @@ from irc.driver.kernel_worker import Job
 from irc.passes.tile.await_dots import AwaitDotsPass
 from irc.runtime.artifact import Artifact
 from irc.support.diagnostics import IrcError, render
+from irc.support.processors import processor_count
 from irc_tools.gpt2_step import step_module
 
 TEXT = """
@@ -114,6 +115,7 @@ def refuse(_: Any, ctx: Context, module: ModuleOp) -> None:
 
 BROKEN = """
 from irc.driver import kernel_worker
+from irc.support.processors import processor_count
 kernel_worker.TO_TILE = tuple(name for name in kernel_worker.TO_TILE if name != "assign-layouts")
 kernel_worker.main()
 """
@@ -177,3 +179,11 @@ def test_small_programs_need_no_process(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("IRC_CACHE_DIR", "off")
     monkeypatch.setattr(kernel_processes, "KernelProcesses", None)
     compile_artifact(TEXT, arch="sm_90a")
+
+
+@pytest.mark.parametrize(("ranks", "share"), [("4", 4), ("0", 1), ("many", 1)])
+def test_ranks_of_a_host_share_its_processors(ranks: str, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    alone = processor_count()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
+    assert processor_count() == max(1, alone // share)

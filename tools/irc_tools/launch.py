@@ -1,6 +1,6 @@
 """Runs a script as several ranks of one host: `python -m irc_tools.launch -n 2 script.py ARGUMENTS`.
 
-Each rank is a process with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its environment, as torchrun
+Each rank is a process with RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun
 sets them, and where there are GPUs with one of them in CUDA_VISIBLE_DEVICES. A rank that fails ends the others.
 """
 
@@ -53,6 +53,7 @@ def _environment(rank: int, size: int, port: int) -> dict[str, str]:
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
     }
