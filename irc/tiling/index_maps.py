@@ -51,7 +51,8 @@ Atom = DomainDim | Sym | Div
 
 @dataclass(frozen=True)
 class Lin:
-    """const + sum of coefficient x atom. Build with the operators, which normalize."""
+    """const + sum of coefficient x atom. Build with the operators, which normalize: each atom is there once, in order,
+    with a coefficient that is not 0. Parts and multiples of such terms are in order as they are."""
 
     terms: tuple[tuple[Atom, int], ...]
     const: int
@@ -71,13 +72,17 @@ class Lin:
     def __add__(self, other: Lin | int) -> Lin:
         if isinstance(other, int):
             return Lin(self.terms, self.const + other)
+        if not other.terms or not self.terms:
+            return Lin(self.terms or other.terms, self.const + other.const)
         sums = dict(self.terms)
         for atom, factor in other.terms:
             sums[atom] = sums.get(atom, 0) + factor
         return _lin(sums, self.const + other.const)
 
     def __mul__(self, factor: int) -> Lin:
-        return _lin({atom: f * factor for atom, f in self.terms}, self.const * factor)
+        if factor == 1:
+            return self
+        return Lin(tuple((atom, f * factor) for atom, f in self.terms), self.const * factor) if factor else ZERO
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -95,20 +100,20 @@ class Lin:
         """Rounds down. The multiples of `by` are taken out; what is left is 0 where its range says so."""
         if by == 1:
             return self
-        whole = _lin({a: f // by for a, f in self.terms if f % by == 0}, self.const // by)
-        rest = _lin({a: f for a, f in self.terms if f % by}, self.const % by)
+        whole = Lin(tuple((a, f // by) for a, f in self.terms if f % by == 0), self.const // by)
+        rest = Lin(tuple((a, f) for a, f in self.terms if f % by), self.const % by)
         low, high = bounds(rest)
         if low // by == high // by:
             return whole + low // by
         common = gcd(by, *(f for _, f in rest.terms))
         if common > 1:
-            rest = _lin({a: f // common for a, f in rest.terms}, rest.const // common)
+            rest = Lin(tuple((a, f // common) for a, f in rest.terms), rest.const // common)
             return whole + rest // (by // common)
         if len(rest.terms) == 1 and not rest.const:
             atom, factor = rest.terms[0]
             if factor == 1 and isinstance(atom, Div):
                 return whole + atom.value // (atom.by * by)
-        return whole + _lin({Div(rest, by): 1}, 0)
+        return whole + Lin(((Div(rest, by), 1),), 0)
 
 
 def _key(atom: Atom) -> tuple[int, int, str]:
@@ -122,6 +127,19 @@ def _lin(sums: Mapping[Atom, int], const: int) -> Lin:
     if len(kept) > 1:
         kept.sort(key=lambda term: _key(term[0]))
     return Lin(tuple(kept), const)
+
+
+def _combined(parts: Sequence[tuple[Lin, int]], const: int = 0) -> Lin:
+    """const + the sum of each expression as often as it says."""
+    if len(parts) == 1:
+        lin, times = parts[0]
+        return lin * times + const
+    sums: dict[Atom, int] = {}
+    for lin, times in parts:
+        const += lin.const * times
+        for atom, factor in lin.terms:
+            sums[atom] = sums.get(atom, 0) + factor * times
+    return _lin(sums, const)
 
 
 MAX_DIVISOR = 4096
@@ -191,7 +209,7 @@ def _as_mod(lin: Lin, atom: Div, factor: int) -> tuple[tuple[Mod, int], Lin] | N
         if factor % by:
             continue
         times = -factor // by
-        rest = lin - (value * times) + _lin({atom: -factor}, 0)
+        rest = lin - (value * times) + Lin(((atom, -factor),), 0)
         if len(rest.terms) <= len(lin.terms) - 2:
             return (Mod(value, by), times), rest
     return None
@@ -241,6 +259,7 @@ def divisions(lin: Lin) -> int:
     return total
 
 
+@lru_cache(1 << 16)
 def atoms(lin: Lin) -> frozenset[DomainDim | Sym]:
     """The dimensions and symbols that the expression depends on."""
     found: set[DomainDim | Sym] = set()
@@ -256,7 +275,7 @@ def substitute(lin: Lin, values: Mapping[DomainDim, Lin]) -> Lin:
     """The expression with dimensions replaced, simplified again."""
     if not any(d in values for d in atoms(lin) if isinstance(d, DomainDim)):
         return lin
-    total = constant(lin.const)
+    parts: list[tuple[Lin, int]] = []
     for atom, factor in lin.terms:
         if isinstance(atom, Div):
             new = substitute(atom.value, values) // atom.by
@@ -264,16 +283,13 @@ def substitute(lin: Lin, values: Mapping[DomainDim, Lin]) -> Lin:
             new = values[atom]
         else:
             new = Lin(((atom, 1),), 0)
-        total = total + new * factor
-    return total
+        parts.append((new, factor))
+    return _combined(parts, lin.const)
 
 
 def linearize(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
     """The row-major index of a coordinate."""
-    total = ZERO
-    for i, coord in enumerate(coords):
-        total = total + coord * prod(shape[i + 1 :])
-    return total
+    return _combined([(coord, prod(shape[i + 1 :])) for i, coord in enumerate(coords)])
 
 
 def delinearize(index: Lin, shape: Sequence[int]) -> Coords:
