@@ -48,26 +48,34 @@ def align(function: FuncOp, arguments: Mapping[int, int]) -> None:
 
 def alignments(function: FuncOp) -> dict[int, int]:
     """The bytes of arguments for which they are said, by their numbers."""
+    count = 0 if function.arg_attrs is None else len(function.arg_attrs)
+    said = ((argument, _said_alignment(function, argument)) for argument in range(count))
+    return {argument: size for argument, size in said if size is not None}
+
+
+def _said_alignment(function: FuncOp, argument: int) -> int | None:
     from xdsl.dialects.builtin import IntegerAttr
 
-    found: dict[int, int] = {}
-    for argument, attributes in enumerate(function.arg_attrs.data if function.arg_attrs is not None else ()):
-        if isinstance(attribute := attributes.data.get(ALIGN), IntegerAttr):
-            found[argument] = attribute.value.data
-    return found
+    if function.arg_attrs is None:
+        return None
+    attribute = function.arg_attrs.data[argument].data.get(ALIGN)
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 
 def alignment_of(value: SSAValue) -> int:
     """Of what holds an array, in a function or in a kernel, the bytes of which it begins at a multiple."""
     from xdsl.dialects.func import FuncOp
-    from xdsl.ir import Block
+    from xdsl.ir import BlockArgument, Operation
 
-    owner = value.owner
-    if not isinstance(owner, Block):
-        return alignment_of(owner.operands[0]) if owner.name == "nd.reshape" else DEFAULT_ALIGN
-    parent = owner.parent_op()
+    if not isinstance(value, BlockArgument):
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == "nd.reshape":
+            return alignment_of(owner.operands[0])
+        return DEFAULT_ALIGN
+    parent = value.block.parent_op()
     if isinstance(parent, FuncOp):
-        return alignments(parent).get(owner.args.index(value), DEFAULT_ALIGN)
+        said = _said_alignment(parent, value.index)
+        return DEFAULT_ALIGN if said is None else said
     if parent is not None and parent.name == "kernel.fused":
-        return alignment_of(parent.operands[owner.args.index(value)])
+        return alignment_of(parent.operands[value.index])
     return DEFAULT_ALIGN
