@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from xdsl.ir import Operation, SSAValue
 
@@ -13,10 +13,12 @@ from irc.analysis.op_classes import (
     is_reduction,
     is_scan,
     is_view,
+    is_window,
     reduced_axes,
     shape_of,
 )
 from irc.dialects.kernel import Anchor
+from irc.dialects.nd.declared import stored_element
 from irc.fusion.alignment import (
     absorb_producers,
     absorb_tail,
@@ -42,7 +44,35 @@ def grow_reductions(graph: FusionGraph) -> list[Cluster]:
     for i in nodes:
         if is_reduction(graph.ops[i]):
             alike.setdefault(_reduced(graph, i), {})[i] = frozenset(_arrays_ahead(graph, i))
-    return [_grow(graph, i, alike) for i in nodes if graph.is_free(i)]
+    narrowing = _narrowing(graph)
+    return [_grow(graph, i, alike, narrowing) for i in nodes if graph.is_free(i)]
+
+
+def _narrowing(graph: FusionGraph) -> set[int]:
+    """Elementwise work behind a window, up to what is stored narrower: the bias of a depthwise convolution, in f32, of
+    which the sum was declared bf16. No reduction computes the window, and where that has the rest, too, fewer bytes
+    are stored."""
+    found: set[int] = set()
+    for i, op in enumerate(graph.ops):
+        if not is_window(op) or is_reduction(op) or not graph.is_free(i):
+            continue
+        chain, size = [i], stored_element(op.results[0]).size
+        while (j := _next_alone(graph, chain[-1])) is not None:
+            chain.append(j)
+            if stored_element(graph.ops[j].results[0]).size < size:
+                found.update(chain[1:])
+                break
+    return found
+
+
+def _next_alone(graph: FusionGraph, i: int) -> int | None:
+    """The elementwise node that alone reads a node's value, along all axes, and no other array of its shape."""
+    value, users = graph.ops[i].results[0], {edge.user for edge in graph.users[i]}
+    if len(users) != 1 or i in graph.escaping:
+        return None
+    (j,) = users
+    is_next = graph.is_free(j) and is_elementwise(graph.ops[j])
+    return j if is_next and list(graph.arrays_read(j, shape_of(value))) == [value] else None
 
 
 def _reduced(graph: FusionGraph, i: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -51,7 +81,8 @@ def _reduced(graph: FusionGraph, i: int) -> tuple[tuple[int, ...], tuple[int, ..
     return shape_of(op.operands[0]), reduced_axes(op)
 
 
-def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
+def _grow(graph: FusionGraph, i: int, alike: Alike, narrowing: Container[int]) -> Cluster:
+    """narrowing: nodes that other kernels compute, wherever the reduction could as well."""
     cluster = graph.cluster_of[i]
     cluster.anchor = Anchor.REDUCE
     cluster.domain, cluster.axes = _reduced(graph, i)
@@ -63,8 +94,8 @@ def _grow(graph: FusionGraph, i: int, alike: Alike) -> Cluster:
         if not scans:
             grow_forward(graph, cluster, lambda j: _accept_reduction(graph, j, cluster))
             _absorb_siblings(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
-        _absorb_shared_producers(graph, cluster)
-        absorb_producers(graph, cluster, lambda j: _is_local(graph, j))
+        _absorb_shared_producers(graph, cluster, narrowing)
+        absorb_producers(graph, cluster, lambda j: j not in narrowing and _is_local(graph, j))
         if size != cluster.members.bit_count():
             continue  # what joins several reductions would keep those out that are not in the cluster yet
         grow_forward(
@@ -204,13 +235,13 @@ def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     return not depends or can_return(cluster.domain, cluster.axes, graph.machine)
 
 
-def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster) -> None:
+def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster, narrowing: Container[int]) -> None:
     """Elementwise producers of the domain's shape that others use too: the cluster stores them while it has them."""
     queue = list(bits(cluster.members))
     while queue:
         for edge in graph.sources[queue.pop()]:
             i = edge.producer
-            if not graph.is_free(i) or not is_elementwise(graph.ops[i]) or edge.path:
+            if i in narrowing or not graph.is_free(i) or not is_elementwise(graph.ops[i]) or edge.path:
                 continue
             if shape_of(graph.ops[i].results[0]) != cluster.domain or not _reads_domain(graph, edge.user, cluster):
                 continue

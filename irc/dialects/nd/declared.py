@@ -20,12 +20,19 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.ir.discardable import DECLARED, DEFERRED, RELAXED, is_relaxable
+from irc.ir.dtypes import Element, element_of
 
 
 def declared_element(value: SSAValue) -> Attribute | None:
     """The element type that a value was declared with, where it is computed wider than that; else None."""
     owner = value.owner
     return owner.attributes.get(DECLARED) if isinstance(owner, Operation) else None
+
+
+def stored_element(value: SSAValue) -> Element:
+    """The element type in which kernels store a value between them."""
+    declared = declared_element(value)
+    return element_of(value.type if declared is None else declared)
 
 
 def declare(op: Operation, element: Attribute) -> None:

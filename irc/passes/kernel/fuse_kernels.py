@@ -1,9 +1,10 @@
 """`fuse-kernels`: from a function of `nd` ops to kernels, each a region of ops that run together.
 
 Anchors are placed in the order cascade, matmul, reduction, map: a product whose left operand is computed from the rows
-of another is in one kernel with that, a product takes the elementwise work after it, a reduction
-what surrounds it, a product what feeds it alone, and the rest becomes maps and permutations. Last, cheap work goes to
-the kernel that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
+of another is in one kernel with that, a product takes the elementwise work after it, a reduction what surrounds it, a
+product what feeds it alone, and the rest becomes maps and permutations. A reduction leaves what ends the work of a
+window (a depthwise convolution's bias) beside that, where it is stored narrower so. Last, cheap work goes to the kernel
+that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
 of the same values is a kernel of its own.
 """
 

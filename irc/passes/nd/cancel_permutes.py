@@ -43,7 +43,7 @@ from irc.canonicalization.simplify import splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.dialects.nd.convolution import in_order
-from irc.dialects.nd.declared import declared_element
+from irc.dialects.nd.declared import stored_element
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.shape import kept_axes
 from irc.ir.blocks import ops_in
@@ -95,8 +95,7 @@ class _Choice:
 
 def _bytes_of(value: SSAValue) -> int:
     """Of the array as it is stored: in its declared type."""
-    declared = declared_element(value)
-    return prod(shape_of(value)) * element_of(value if declared is None else declared).size
+    return prod(shape_of(value)) * stored_element(value).size
 
 
 def _price(value: SSAValue, order: Order, made: Order | None = None) -> int:

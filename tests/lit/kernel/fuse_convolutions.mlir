@@ -95,3 +95,46 @@ func.func @groups(%x: tensor<2x32x12x12xf32>, %w: tensor<32x16x3x3xf32>) -> tens
   %sum = nd.sum %conv {axes = [1]} : tensor<2x32x10x10xf32> -> tensor<2x10x10xf32>
   func.return %sum : tensor<2x10x10xf32>
 }
+
+// The norm behind a depthwise convolution reads its sum with the bias, in bf16: no reduction computes windows, and the
+// convolution alone would be stored in f32.
+// CHECK-LABEL: func.func @norm_behind_windows
+// CHECK-NEXT:    %[[SUM:.*]] = kernel.fused @norm_behind_windows_0 map ({{.*}}) -> tensor<2x12x12x24xbf16>
+// CHECK:           nd.conv
+// CHECK:           nd.add
+// CHECK-NEXT:      nd.cast {{.*}} -> tensor<2x12x12x24xbf16>
+// CHECK-NEXT:      kernel.yield
+// CHECK:         kernel.fused @norm_behind_windows_1 reduce ({{.*}} = %[[SUM]] : tensor<2x12x12x24xbf16>)
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @norm_behind_windows(%x: tensor<2x12x12x24xbf16>, %w: tensor<3x3x1x24xbf16>, %b: tensor<24xbf16>) -> tensor<2x12x12x24xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 24, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2]} : (tensor<2x12x12x24xbf16>, tensor<3x3x1x24xbf16>) -> tensor<2x12x12x24xf32>
+  %cast = nd.cast %b : tensor<24xbf16> -> tensor<24xf32>
+  %broadcast = nd.broadcast %cast {dims = [3]} : tensor<24xf32> -> tensor<2x12x12x24xf32>
+  %add = nd.add %conv, %broadcast {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %sum = nd.sum %add {axes = [3]} : tensor<2x12x12x24xf32> -> tensor<2x12x12xf32>
+  %broadcast_1 = nd.broadcast %sum {dims = [0, 1, 2]} : tensor<2x12x12xf32> -> tensor<2x12x12x24xf32>
+  %sub = nd.sub %add, %broadcast_1 {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %cast_1 = nd.cast %sub : tensor<2x12x12x24xf32> -> tensor<2x12x12x24xbf16>
+  func.return %cast_1 : tensor<2x12x12x24xbf16>
+}
+
+// What is stored no narrower than the convolution is the reduction's.
+// CHECK-LABEL: func.func @norm_behind_wide_windows
+// CHECK-NEXT:    kernel.fused @norm_behind_wide_windows_0 map ({{.*}}) -> tensor<2x12x12x24xbf16>
+// CHECK-NOT:       nd.add
+// CHECK:         kernel.fused @norm_behind_wide_windows_1 reduce
+// CHECK:           nd.add
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+func.func @norm_behind_wide_windows(%x: tensor<2x12x12x24xbf16>, %w: tensor<3x3x1x24xbf16>, %b: tensor<24xbf16>) -> tensor<2x12x12x24xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 24, x_axes = [0, 3, 1, 2], kernel_axes = [3, 2, 0, 1], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<2x12x12x24xbf16>, tensor<3x3x1x24xbf16>) -> tensor<2x12x12x24xf32>
+  %cast = nd.cast %b : tensor<24xbf16> -> tensor<24xf32>
+  %broadcast = nd.broadcast %cast {dims = [3]} : tensor<24xf32> -> tensor<2x12x12x24xf32>
+  %add = nd.add %conv, %broadcast {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %sum = nd.sum %add {axes = [3]} : tensor<2x12x12x24xf32> -> tensor<2x12x12xf32>
+  %broadcast_1 = nd.broadcast %sum {dims = [0, 1, 2]} : tensor<2x12x12xf32> -> tensor<2x12x12x24xf32>
+  %sub = nd.sub %add, %broadcast_1 {nd.declared = bf16} : tensor<2x12x12x24xf32>
+  %cast_1 = nd.cast %sub : tensor<2x12x12x24xf32> -> tensor<2x12x12x24xbf16>
+  func.return %cast_1 : tensor<2x12x12x24xbf16>
+}
