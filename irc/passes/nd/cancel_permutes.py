@@ -17,9 +17,10 @@ counted exactly for that choice: a kernel that has one array in another order th
 whichever one it is. So a permute is never moved across an op just because it is cheaper there (a cast), a lone permute
 and the transposed operand of a product stay where they are, and the pass ends. Products, convolutions, reshapes,
 gathers and scans are no part of a region. A product reads its operands in any order of axes that leaves the last one in
-its place: it does not ask for one. What a convolution made it reads as well with the contracted axis last. What a
-product makes it stores in any such order, and what joins it with others reads it so: a permute of it costs nothing. Nor
-does one of 16 bits for products that makes the first axes the last ones: they read a transposed operand as it lies.
+its place: it does not ask for one. What a convolution or a product made it reads as well with the contracted axis last.
+What a product makes it stores in any such order, and what joins it with others reads it so: a permute of it costs
+nothing. Nor does one of 16 bits for products that makes the first axes the last ones: they read a transposed operand as
+it lies.
 """
 
 from __future__ import annotations
@@ -233,8 +234,8 @@ class _Region:
         """Whether an op that is no part of the region reads an array that is permuted as well as it does now."""
         if _takes(user, order):
             return True
-        is_made = any(isinstance(each.owner, nd.ConvOp) for each in self.arrays)
-        return is_made and isinstance(user, nd.MatmulOp) and _contracted(user, array) == {order[-1]}
+        is_last = isinstance(user, nd.MatmulOp) and _contracted(user, array) == {order[-1]}
+        return is_last and any(_is_product_in(each, order) for each in self.arrays)
 
     def _cost(self, order: Order, chosen: set[Operation]) -> tuple[int, tuple[int, int]]:
         """The bytes that permutes of the region's arrays and of small ones move; how many the former are, and how many
@@ -299,6 +300,17 @@ def _channels_of(array: SSAValue) -> int | None:
     if not isinstance(owner, nd.ConvOp) or rank < 3 or ints(owner.parts):
         return None
     return in_order(range(rank), ints(owner.result_axes))[1]
+
+
+def _is_product_in(array: SSAValue, order: Order) -> bool:
+    """Whether a convolution makes the array, or a permute of what a product makes in this order."""
+    owner = array.owner
+    if not isinstance(owner, nd.PermuteOp):
+        return isinstance(owner, nd.ConvOp)
+    value = owner.x
+    while isinstance(value.owner, nd.ReshapeOp | nd.CastOp):
+        value = value.owner.x
+    return inverse(ints(owner.permutation)) == order and isinstance(value.owner, nd.MatmulOp)
 
 
 def _contracted(op: nd.MatmulOp, array: SSAValue) -> set[int]:

@@ -293,3 +293,43 @@ func.func @wide(%p: tensor<2x4x16x16xf32>, %k: tensor<2x4x16x8xf32>, %x: tensor<
   %8 = nd.matmul %7, %x {lhs_contract = [1], rhs_contract = [0]} : (tensor<64x32xf32>, tensor<32x24xf32>) -> tensor<64x24xf32>
   func.return %5, %8 : tensor<2x16x2x4x8xf32>, tensor<64x24xf32>
 }
+
+// -----
+
+// Convolutions of points are products of rows of channels. What several of them add up is read by others with channels
+// last as well: nothing is permuted, and what is added is the end of a product.
+// CHECK-LABEL: func.func @residual
+// CHECK-NOT:     nd.permute
+// CHECK:         nd.matmul %{{.*}}, %v {lhs_contract = [3], rhs_contract = [1]} : (tensor<2x8x8x64xbf16>, tensor<16x64xbf16>)
+// CHECK-NOT:     nd.permute
+// CHECK:         nd.matmul %{{.*}}, %v {lhs_contract = [3], rhs_contract = [1]} : (tensor<2x8x8x64xbf16>, tensor<16x64xbf16>)
+// CHECK-NEXT:    func.return
+func.func @residual(%x: tensor<2x8x8x16xbf16>, %y: tensor<2x8x8x16xbf16>, %w: tensor<64x16xbf16>, %v: tensor<16x64xbf16>) -> (tensor<2x8x8x16xbf16>, tensor<2x8x8x16xbf16>) {
+  %0 = nd.matmul %x, %w {lhs_contract = [3], rhs_contract = [1]} : (tensor<2x8x8x16xbf16>, tensor<64x16xbf16>) -> tensor<2x8x8x64xf32>
+  %1 = nd.permute %0 {permutation = [0, 3, 1, 2]} : tensor<2x8x8x64xf32> -> tensor<2x64x8x8xf32>
+  %2 = nd.relu %1 {nd.declared = bf16} : tensor<2x64x8x8xf32>
+  %3 = nd.cast %2 : tensor<2x64x8x8xf32> -> tensor<2x64x8x8xbf16>
+  %4 = nd.matmul %3, %v {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x64x8x8xbf16>, tensor<16x64xbf16>) -> tensor<2x8x8x16xbf16>
+  %5 = nd.matmul %y, %w {lhs_contract = [3], rhs_contract = [1]} : (tensor<2x8x8x16xbf16>, tensor<64x16xbf16>) -> tensor<2x8x8x64xf32>
+  %6 = nd.permute %5 {permutation = [0, 3, 1, 2]} : tensor<2x8x8x64xf32> -> tensor<2x64x8x8xf32>
+  %7 = nd.add %2, %6 {nd.declared = bf16} : tensor<2x64x8x8xf32>
+  %8 = nd.relu %7 {nd.declared = bf16} : tensor<2x64x8x8xf32>
+  %9 = nd.cast %8 : tensor<2x64x8x8xf32> -> tensor<2x64x8x8xbf16>
+  %10 = nd.matmul %9, %v {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x64x8x8xbf16>, tensor<16x64xbf16>) -> tensor<2x8x8x16xbf16>
+  func.return %4, %10 : tensor<2x8x8x16xbf16>, tensor<2x8x8x16xbf16>
+}
+
+// Where neither a product nor a convolution makes them, the products say in which order they read.
+// CHECK-LABEL: func.func @copied
+// CHECK-NEXT:    nd.permute
+// CHECK-NEXT:    nd.neg
+// CHECK-NEXT:    nd.matmul {{.*}} {lhs_contract = [1], rhs_contract = [1]}
+func.func @copied(%x: tensor<2x8x8x64xbf16>, %y: tensor<2x8x8x64xbf16>, %v: tensor<16x64xbf16>) -> (tensor<2x8x8x16xbf16>, tensor<2x8x8x16xbf16>) {
+  %0 = nd.permute %x {permutation = [0, 3, 1, 2]} : tensor<2x8x8x64xbf16> -> tensor<2x64x8x8xbf16>
+  %1 = nd.neg %0 : tensor<2x64x8x8xbf16>
+  %2 = nd.matmul %1, %v {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x64x8x8xbf16>, tensor<16x64xbf16>) -> tensor<2x8x8x16xbf16>
+  %3 = nd.permute %y {permutation = [0, 3, 1, 2]} : tensor<2x8x8x64xbf16> -> tensor<2x64x8x8xbf16>
+  %4 = nd.add %1, %3 : tensor<2x64x8x8xbf16>
+  %5 = nd.matmul %4, %v {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x64x8x8xbf16>, tensor<16x64xbf16>) -> tensor<2x8x8x16xbf16>
+  func.return %2, %5 : tensor<2x8x8x16xbf16>, tensor<2x8x8x16xbf16>
+}
