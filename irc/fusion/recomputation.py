@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -22,6 +22,7 @@ from irc.analysis.op_classes import (
     size_of,
     total_cost,
 )
+from irc.dialects.nd.declared import stored_element
 from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
 from irc.ir.discardable import REPEATED
@@ -35,6 +36,10 @@ MAX_COPIED = 8
 
 MAX_MASK = 12
 """The same, of a mask of places and of small arrays."""
+
+MIN_WIDENED = 1 << 24
+"""Bytes of a value that is stored as the narrower product that it is computed from: what reads smaller ones gains less
+than a launch costs, where an op (a gather of labels) is in a kernel of its own for that."""
 
 SMALL = 16
 """A value with at most this part (1 / SMALL) of another's elements costs next to nothing to read beside it."""
@@ -233,7 +238,43 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
         cones[op] = cone
         if is_cheap(op) and _has_several_users(op) and not escapes(op) and _reads_little(op, cone):
             repeated |= {each for each in cone if is_mask and is_cheap(each) and not escapes(each)} | {op}
-    return repeated
+    return repeated | _widened(block, limit)
+
+
+def _widened(block: Block, limit: int) -> set[Operation]:
+    """The cheap elementwise ops of a product's result and of little else, through at most `limit` of them, whose values
+    are stored wider than the product: kernels behind it read that, and do them again. In the gradient of a layer
+    normalization that is the product with the weights, f32, of a gradient that was declared bf16."""
+    depths: dict[Operation, int] = {}
+    for op in block.ops:
+        if not is_cheap(op) or not is_elementwise(op) or escapes(op) or any(map(is_contraction, _users(op))):
+            continue
+        size = size_of(op.results[0])
+        if size * element_of(op.results[0].type).size < MIN_WIDENED:
+            continue
+        whole = [value for value in op.operands if size_of(_spread(value)) * SMALL > size]
+        owner = whole[0].owner if len(whole) == 1 else None
+        if not isinstance(owner, Operation) or not (is_contraction(owner) or owner in depths):
+            continue
+        if depths.get(owner, 0) < limit:
+            depths[op] = depths.get(owner, 0) + 1
+    return {op for op in depths if stored_element(_product_of(op, depths)).size < stored_element(op.results[0]).size}
+
+
+def _spread(value: SSAValue) -> SSAValue:
+    """What a value is, but for being spread along other axes."""
+    while isinstance(value.owner, Operation) and is_broadcast(value.owner):
+        value = value.owner.operands[0]
+    return value
+
+
+def _product_of(op: Operation, depths: Container[Operation]) -> SSAValue:
+    """The result of the product that such an op is computed from."""
+    return next(
+        value if is_contraction(value.owner) else _product_of(value.owner, depths)
+        for value in op.operands
+        if isinstance(value.owner, Operation) and (is_contraction(value.owner) or value.owner in depths)
+    )
 
 
 def _is_mask(op: Operation, cone: set[Operation]) -> bool:

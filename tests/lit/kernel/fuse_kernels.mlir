@@ -375,3 +375,43 @@ func.func @exchanged_apart(%x: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64
   %b = nd.all_reduce %m {monoid = "sum", over = "d"} : tensor<64xf32>
   func.return %a, %b : tensor<64xf32>, tensor<64xf32>
 }
+
+// A product is stored as the bf16 that it was declared with, not as its product with weights, which the reduction makes
+// again: half the bytes. What the epilogue has is not rounded.
+// CHECK-LABEL: func.func @widened
+// CHECK:         kernel.fused @widened_0 matmul
+// CHECK:           %[[P:.*]] = nd.matmul
+// CHECK:           nd.mul %[[P]]
+// CHECK:           %[[N:.*]] = nd.cast %[[P]] : tensor<4096x2048xf32> -> tensor<4096x2048xbf16>
+// CHECK-NEXT:      kernel.yield %[[N]], %{{.*}} : tensor<4096x2048xbf16>, tensor<4096x2048xf32>
+// CHECK:         kernel.fused @widened_1 reduce (%[[X:.*]] = %{{.*}} : tensor<4096x2048xbf16>, %w
+// CHECK:           nd.cast %[[X]]
+// CHECK:           nd.mul
+// CHECK:           nd.sum {{.*}} {axes = [1]}
+func.func @widened(%x: tensor<4096x512xbf16>, %y: tensor<512x2048xbf16>, %w: tensor<2048xf32>) -> (tensor<4096x2048xf32>, tensor<4096x2048xf32>) {
+  %0 = nd.matmul %x, %y {lhs_contract = [1], rhs_contract = [0], nd.declared = bf16} : (tensor<4096x512xbf16>, tensor<512x2048xbf16>) -> tensor<4096x2048xf32>
+  %1 = nd.broadcast %w {dims = [1]} : tensor<2048xf32> -> tensor<4096x2048xf32>
+  %2 = nd.mul %0, %1 : tensor<4096x2048xf32>
+  %3 = nd.mul %2, %2 : tensor<4096x2048xf32>
+  %4 = nd.sum %2 {axes = [1]} : tensor<4096x2048xf32> -> tensor<4096xf32>
+  %5 = nd.broadcast %4 {dims = [0]} : tensor<4096xf32> -> tensor<4096x2048xf32>
+  %6 = nd.sub %2, %5 : tensor<4096x2048xf32>
+  func.return %3, %6 : tensor<4096x2048xf32>, tensor<4096x2048xf32>
+}
+
+// What was declared f32 is stored with its weights.
+// CHECK-LABEL: func.func @declared_wide
+// CHECK:         kernel.fused @declared_wide_0 matmul
+// CHECK:           nd.matmul
+// CHECK:           %[[Q:.*]] = nd.mul
+// CHECK:           kernel.yield {{.*}}%[[Q]]
+// CHECK:         kernel.fused @{{.*}} reduce ({{.*}} : tensor<4096x2048xf32>
+func.func @declared_wide(%x: tensor<4096x512xbf16>, %y: tensor<512x2048xbf16>, %w: tensor<2048xf32>) -> tensor<4096x2048xf32> {
+  %0 = nd.matmul %x, %y {lhs_contract = [1], rhs_contract = [0]} : (tensor<4096x512xbf16>, tensor<512x2048xbf16>) -> tensor<4096x2048xf32>
+  %1 = nd.broadcast %w {dims = [1]} : tensor<2048xf32> -> tensor<4096x2048xf32>
+  %2 = nd.mul %0, %1 : tensor<4096x2048xf32>
+  %7 = nd.sum %2 {axes = [1]} : tensor<4096x2048xf32> -> tensor<4096xf32>
+  %8 = nd.broadcast %7 {dims = [0]} : tensor<4096xf32> -> tensor<4096x2048xf32>
+  %9 = nd.sub %2, %8 : tensor<4096x2048xf32>
+  func.return %9 : tensor<4096x2048xf32>
+}
