@@ -43,10 +43,24 @@ def _unit_reshape(value: SSAValue) -> nd.ReshapeOp | None:
 
 
 def _own_reshape(value: SSAValue) -> nd.ReshapeOp | None:
-    """The reshape of something computed that defines the value, where nothing else uses it."""
+    """The reshape of something computed that defines the value, where nothing else uses it, or all that does becomes
+    one value."""
     reshape = defined_by(value, nd.ReshapeOp)
-    is_own = reshape is not None and value.has_one_use() and not isinstance(reshape.x, BlockArgument)
+    is_own = reshape is not None and not isinstance(reshape.x, BlockArgument) and _is_joined(value)
     return reshape if is_own else None
+
+
+def _is_joined(value: SSAValue) -> bool:
+    """Whether the value has one use, or elementwise ops of it and splats that give one value: x * sigmoid(x)."""
+    if value.has_one_use():
+        return True
+    users = list({use.operation: None for use in value.uses})
+    if len(users) > 2 or not all(isinstance(user, Elementwise) for user in users):
+        return False
+    inside = {value, *(user.results[0] for user in users)}
+    if any(operand not in inside and splat_of(operand) is None for user in users for operand in user.operands):
+        return False
+    return len(users) == 1 or any({use.operation for use in user.results[0].uses} <= {*users} for user in users)
 
 
 @of_operands(nd.ReshapeOp)

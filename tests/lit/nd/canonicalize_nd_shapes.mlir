@@ -243,3 +243,31 @@ func.func @not_growing(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %z: tensor<4x4x
   %e = nd.concat %x, %y, %z {axis = 1} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x12xf32>
   func.return %c, %d, %e : tensor<12x4xf32>, tensor<8x4xf32>, tensor<4x12xf32>
 }
+
+// Work on a reshape goes before it where it reads that twice, too, if one value comes of it; not where it reads what is
+// behind no reshape.
+// CHECK-LABEL: func.func @gated_reshape
+// CHECK-NEXT:    %[[X:.*]] = nd.exp
+// CHECK-NEXT:    %[[S:.*]] = nd.sigmoid %[[X]]
+// CHECK-NEXT:    %[[Y:.*]] = nd.mul %[[X]], %[[S]] : tensor<2x4x8xf32>
+// CHECK-NEXT:    nd.reshape %[[Y]]
+// CHECK-LABEL: func.func @gated_otherwise
+// CHECK-NEXT:    nd.exp
+// CHECK-NEXT:    nd.reshape
+// CHECK-NEXT:    nd.sigmoid
+func.func @gated_reshape(%x: tensor<2x4x8xf32>) -> tensor<8x8xf32> {
+  %0 = nd.exp %x : tensor<2x4x8xf32>
+  %1 = nd.reshape %0 : tensor<2x4x8xf32> -> tensor<8x8xf32>
+  %2 = nd.sigmoid %1 : tensor<8x8xf32>
+  %3 = nd.mul %1, %2 : tensor<8x8xf32>
+  func.return %3 : tensor<8x8xf32>
+}
+
+func.func @gated_otherwise(%x: tensor<2x4x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = nd.exp %x : tensor<2x4x8xf32>
+  %1 = nd.reshape %0 : tensor<2x4x8xf32> -> tensor<8x8xf32>
+  %2 = nd.sigmoid %1 : tensor<8x8xf32>
+  %3 = nd.add %1, %y : tensor<8x8xf32>
+  %4 = nd.mul %3, %2 : tensor<8x8xf32>
+  func.return %4 : tensor<8x8xf32>
+}
