@@ -1,10 +1,11 @@
-"""Snippets: matrix loads and stores of a warp, mma.sync, wgmma's descriptors (PTX ISA, 9.7.14 and
-9.7.15)."""
+"""Snippets: matrix loads and stores of a warp, mma.sync, wgmma's descriptors, tcgen05 (PTX ISA, 9.7.14
+to 9.7.16)."""
 
 from __future__ import annotations
 
 from irc.codegen.snippet import Snippet, placeholders
 from irc.layout.instructions import ATOMS, Atom
+from irc.layout.tcgen05 import KINDS, LOADS, Kind
 
 
 def matrix_name(direction: str, count: int, transpose: bool) -> str:
@@ -95,6 +96,39 @@ DEVICE long long wgmma_descriptor(unsigned address, unsigned leading, unsigned s
 }
 """
 
+_TCGEN05_DESCRIPTOR = """\
+DEVICE long long tcgen05_descriptor(unsigned address, unsigned leading, unsigned stride, unsigned layout) {
+  return (long long)((unsigned long long)((address & 0x3ffff) >> 4) | (unsigned long long)(leading >> 4) << 16
+    | (unsigned long long)(stride >> 4) << 32 | 1ull << 46 | (unsigned long long)layout << 61);
+}
+"""
+"""Bit 46 tells that it is one of tcgen05 (PTX ISA, 9.7.16.4.1)."""
+
+
+def _tcgen05_mma(kind: Kind) -> Snippet:
+    name = f"tcgen05_mma_{kind.name}"
+    text = (
+        f"DEVICE void {name}(unsigned tensor, long long lhs, long long rhs, unsigned instruction, bool accumulate) {{\n"
+        '  asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0; "\n'
+        f'    "tcgen05.mma.cta_group::1.kind::{kind.name} [%0], %1, %2, %3, p; }}"\n'
+        '    :: "r"(tensor), "l"(lhs), "l"(rhs), "r"(instruction), "r"((int)accumulate) : "memory");\n}\n'
+    )
+    return Snippet(name, text)
+
+
+def _tcgen05_load(count: int) -> Snippet:
+    """The registers hold nothing before the wait, which is why it is in the same statement."""
+    name = f"tcgen05_load_x{count}"
+    outputs = ", ".join(f'"=r"(r[{i}])' for i in range(count))
+    text = (
+        f"DEVICE void {name}(void* registers, unsigned tensor) {{\n  unsigned r[{count}];\n"
+        f'  asm volatile("tcgen05.ld.sync.aligned.32x32b.x{count}.b32 {placeholders(0, count)}, [%{count}];\\n"\n'
+        f'    "tcgen05.wait::ld.sync.aligned;" : {outputs} : "r"(tensor) : "memory");\n'
+        f"  memcpy(registers, r, {4 * count});\n}}\n"
+    )
+    return Snippet(name, text)
+
+
 TENSOR_CORE: tuple[Snippet, ...] = (
     *(_ldmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
     *(_stmatrix(count, transpose) for count in (1, 2, 4) for transpose in (False, True)),
@@ -108,4 +142,7 @@ TENSOR_CORE: tuple[Snippet, ...] = (
     ),
     Snippet("mma_tf32", _TF32, ("mma_m16n8k8_f32_tf32_tf32",)),
     Snippet("wgmma_descriptor", _DESCRIPTOR),
+    Snippet("tcgen05_descriptor", _TCGEN05_DESCRIPTOR),
+    *map(_tcgen05_mma, KINDS),
+    *map(_tcgen05_load, LOADS),
 )

@@ -1,4 +1,4 @@
-"""Printing of wgmma and mma."""
+"""Printing of wgmma, mma and tcgen05."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from irc.codegen.printer import KernelPrinter, prints
 from irc.codegen.printer_memory import slice_of
 from irc.dialects import cuda
 from irc.layout.instructions import ATOMS
+from irc.layout.tcgen05 import OPERANDS as KIND_OF
+from irc.layout.tcgen05 import instruction_descriptor
 
 
 def _atom(op: cuda.WgmmaOp | cuda.WgmmaRegistersOp) -> Atom:
@@ -43,3 +45,16 @@ def mma(p: KernelPrinter, op: cuda.MmaOp) -> None:
     )
     slices = ((op.accumulator, op.index), (op.lhs, op.lhs_index), (op.rhs, op.rhs_index))
     p.call(name, *(slice_of(p, *each) for each in slices))
+
+
+@prints(cuda.Tcgen05MmaOp)
+def tcgen05_mma(p: KernelPrinter, op: cuda.Tcgen05MmaOp) -> None:
+    lhs, rhs = str(op.lhs_type), str(op.rhs_type)
+    transpose_lhs, transpose_rhs = bool(op.transpose_lhs.value.data), bool(op.transpose_rhs.value.data)
+    bits = instruction_descriptor(op.n.value.data, lhs, rhs, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs)
+    p.call(f"tcgen05_mma_{KIND_OF[lhs].name}", op.tensor, op.lhs, op.rhs, f"{bits:#x}", op.accumulate)
+
+
+@prints(cuda.Tcgen05LoadOp)
+def tcgen05_load(p: KernelPrinter, op: cuda.Tcgen05LoadOp) -> None:
+    p.call(f"tcgen05_load_x{op.count.value.data}", slice_of(p, op.array, op.index), op.tensor)

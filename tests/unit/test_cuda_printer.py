@@ -14,6 +14,7 @@ from irc.codegen import print_module
 from irc.codegen.nvrtc import Compilation, compile_source
 from irc.codegen.sass import opcodes, uses
 from irc.dialects.cuda import Cuda
+from irc.layout.tcgen05 import instruction_descriptor
 from irc.support.diagnostics import IrcError
 from irc.support.parameters import layout_of_set
 
@@ -390,6 +391,49 @@ def test_wgmma_with_the_left_operand_in_registers() -> None:
         "writes [0, 1]",
     )
     assert uses(opcodes(build(source).cubin), "HGMMA.64x64x16.F32.BF16")
+
+
+@pytest.mark.parametrize(
+    "lhs, rhs, accumulator, opcode",
+    [
+        ("bf16", "bf16", "f32", "UTCHMMA"),
+        ("f16", "f16", "f32", "UTCHMMA"),
+        ("f32", "f32", "f32", "UTCHMMA"),
+        ("f8E4M3FN", "f8E5M2", "f32", "UTCQMMA"),
+        ("ui8", "i8", "i32", "UTCIMMA"),
+    ],
+)
+def test_tcgen05(lhs: str, rhs: str, accumulator: str, opcode: str) -> None:
+    array = f"!cuda.registers<128 x {accumulator}>"
+    source = kernel(
+        f"""%sums = cuda.registers : {array}
+        %no = arith.constant false
+        %a = cuda.shared {{offset = 0 : i64, align = 1024 : i64}}
+        cuda.tcgen05_alloc %a {{columns = 128 : i64}}
+        cuda.tcgen05_relinquish
+        %d = cuda.tcgen05_descriptor %a {{leading = 16 : i64, stride = 1024 : i64}}
+        cuda.tcgen05_mma %own, %d, %d, %no {{n = 128, lhs_type = {lhs}, rhs_type = {rhs}}}
+        cuda.tcgen05_commit %a
+        cuda.tcgen05_fence_after
+        cuda.tcgen05_load %own -> %sums[%c0] {{count = 128 : i64}} : {array}
+        cuda.tcgen05_fence_before
+        cuda.tcgen05_dealloc %own {{columns = 128 : i64}}
+        cuda.store %sums[%c4], %y[%t] : {array} -> !cuda.ptr<{accumulator}>""",
+        f"%own: i32, %y: !cuda.ptr<{accumulator}>",
+        "writes [0, 1]",
+    )
+    counts = opcodes(build(source, "sm_100a").cubin)
+    assert all(uses(counts, name) for name in (opcode, "UTCBAR", "LDTM.x128")), counts
+
+
+@pytest.mark.parametrize(
+    "lhs, majors, bits",
+    [("bf16", (False, False), 0x8200490), ("f16", (False, True), 0x8210010), ("i8", (False, False), 0x82004A0)],
+)
+def test_instruction_descriptors(lhs: str, majors: tuple[bool, bool], bits: int) -> None:
+    """Written out by hand: of 128 rows and 128 columns."""
+    transpose_lhs, transpose_rhs = majors
+    assert instruction_descriptor(128, lhs, lhs, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs) == bits
 
 
 def test_carried_values_are_assigned_at_once() -> None:

@@ -64,6 +64,9 @@ OF_WHOLE_WARPS = {
     "wgmma_commit": "cuda.wgmma_commit",
     "wgmma_fence": "cuda.wgmma_fence",
     "wgmma_wait": "cuda.wgmma_wait",
+    "tcgen05_alloc": "cuda.tcgen05_alloc %base {columns = 32 : i64}",
+    "tcgen05_dealloc": "cuda.tcgen05_dealloc %base {columns = 32 : i64}",
+    "tcgen05_relinquish": "cuda.tcgen05_relinquish",
 }
 
 

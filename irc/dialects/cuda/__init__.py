@@ -12,6 +12,7 @@ from irc.dialects.cuda import (
     memory,
     packed,
     sync,
+    tcgen05,
     tensor_core,
     thread,
     types,
@@ -82,6 +83,17 @@ from irc.dialects.cuda.sync import (
     SyncOp,
     WarpSyncOp,
 )
+from irc.dialects.cuda.tcgen05 import (
+    Tcgen05AllocOp,
+    Tcgen05CommitOp,
+    Tcgen05DeallocOp,
+    Tcgen05DescriptorOp,
+    Tcgen05FenceAfterOp,
+    Tcgen05FenceBeforeOp,
+    Tcgen05LoadOp,
+    Tcgen05MmaOp,
+    Tcgen05RelinquishOp,
+)
 from irc.dialects.cuda.tensor_core import (
     DescriptorOp,
     MmaOp,
@@ -108,5 +120,20 @@ from irc.dialects.cuda.types import PtrType, RegistersType, TensorMapType, size_
 from irc.ir.dialects import dialect_of
 
 Cuda = dialect_of(
-    "cuda", [types, kernel, thread, instructions, packed, memory, async_ops, tensor_core, sync, exchange, channel, dot]
+    "cuda",
+    [
+        types,
+        kernel,
+        thread,
+        instructions,
+        packed,
+        memory,
+        async_ops,
+        tensor_core,
+        tcgen05,
+        sync,
+        exchange,
+        channel,
+        dot,
+    ],
 )

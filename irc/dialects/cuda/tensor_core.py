@@ -22,15 +22,13 @@ _LAYOUTS = {0: 0, 128: 1, 64: 2, 32: 3}
 """The layout type of a wgmma descriptor by the swizzle's width (PTX ISA, 9.7.15.5.1.2, bits 62 and 63)."""
 
 
-@cpp(lambda op: f"wgmma_descriptor({{address}}, {{leading}}, {{stride}}, {_LAYOUTS[op.swizzle.value.data]})")
-class DescriptorOp(PureOp):
-    """The wgmma descriptor of a matrix in shared memory (PTX ISA, 9.7.15.5.1.2): address, byte offsets, swizzle.
+class DescriptorBase(PureOp):
+    """A descriptor of a matrix in shared memory: address, byte offsets, swizzle.
 
     K-major with swizzle 128: leading 16 (unused), stride the bytes between groups of 8 rows. MN-major: leading is the
     bytes between panels of the swizzle's width, stride those between groups of 8 k.
     """
 
-    name = "cuda.descriptor"
     address = operand_def(i32)
     leading = prop_def(IntegerAttr)
     stride = prop_def(IntegerAttr)
@@ -50,6 +48,13 @@ class DescriptorOp(PureOp):
         for name, value in (("leading", self.leading.value.data), ("stride", self.stride.value.data)):
             if value % 16 or not 0 <= value < 2**18:
                 raise VerifyException(f"expected {name} to be a multiple of 16 below 2^18, found {value}")
+
+
+@cpp(lambda op: f"wgmma_descriptor({{address}}, {{leading}}, {{stride}}, {_LAYOUTS[op.swizzle.value.data]})")
+class DescriptorOp(DescriptorBase):
+    """The wgmma descriptor of a matrix in shared memory (PTX ISA, 9.7.15.5.1.2)."""
+
+    name = "cuda.descriptor"
 
 
 class WgmmaBase(EffectOp):

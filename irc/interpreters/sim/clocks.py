@@ -240,7 +240,11 @@ class Clocks:
 
     def knows(self, lanes: Array, agents: Array, clocks: Array) -> Array:
         """Whether each lane has learned from others that an agent's accesses up to a clock are complete."""
-        return self._known.of(lanes, agents) >= clocks
+        return self.known(lanes, agents) >= clocks
+
+    def known(self, lanes: Array, agents: Array) -> Array:
+        """The clock up to which each lane has learned that an agent's accesses are complete."""
+        return self._known.of(lanes, agents)
 
     def unfenced(self, lanes: Array, keys: Array) -> Array:
         """Whether the writes that left these keys are by the generic proxy, and no fence makes them visible to what the

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from irc.dialects import cuda
-from irc.interpreters.sim.access import read_shared
 from irc.interpreters.sim.clocks import WARP, lanes_of
-from irc.interpreters.sim.frame import SHARED_BASE, Frame
+from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.matrix_fragments import (
     multiply_add,
     truncate_tf32,
@@ -27,11 +25,10 @@ from irc.interpreters.sim.matrix_fragments import (
 )
 from irc.interpreters.sim.memory import Array, RegisterArray
 from irc.interpreters.sim.phases import waits_of
-from irc.interpreters.sim.proxies import last_writes, require_proxy_fence
 from irc.interpreters.sim.register_use import RegisterUse
 from irc.interpreters.sim.registry import simulates
-from irc.interpreters.sim.scalars import dtype_of
-from irc.interpreters.sim.shared_matrix import CHUNK, Addresses, Descriptor
+from irc.interpreters.sim.shared_matrix import Descriptor
+from irc.interpreters.sim.shared_operand import SharedOperand, at_addresses, decoded, described
 from irc.interpreters.sim.strands import Strand
 from irc.interpreters.sim.units import Groups, fail_at_end, kept
 from irc.interpreters.sim.warp_matrices import (
@@ -122,45 +119,14 @@ def products(s: Strand) -> Products:
 
 @simulates(cuda.DescriptorOp)
 def descriptor(s: Strand, op: cuda.DescriptorOp, address: Any) -> Any:
-    """The base is that of `Descriptor.encode`, for every lane."""
-    base = Descriptor(0, op.leading.value.data, op.stride.value.data, op.swizzle.value.data).encode()
-    chunk = (np.asarray(address, np.int64) & 0x3FFFF) // CHUNK
-    return (chunk | np.int64(base))[()]
+    return at_addresses(described(op).encode(), address)
 
 
-@cache
-def _addresses(descriptor: Descriptor, rows: int, element_bytes: int, transposed: bool) -> tuple[Addresses, Addresses]:
-    """The address of each element, and those of the chunks that hold them."""
-    found = descriptor.addresses(rows, element_bytes, transposed=transposed)
-    return found, np.unique(found // CHUNK * CHUNK)
-
-
-class _Operand:
-    """A matrix in shared memory, as the descriptor of a warp group names it."""
-
-    def __init__(self, s: Strand, op: Operation, bits: int, rows: int, type: Attribute, transposed: bool, warp: int):
-        frame = self.frame = s.frame
-        self.dtype = dtype_of(type, frame.code.index)
-        try:
-            matrix = Descriptor.decode(bits)
-        except ValueError as error:
-            s.fail("unsupported", op, str(error))
-        addresses, chunks = _addresses(matrix, rows, self.dtype.itemsize, transposed)
-        block = warp * WARP // frame.threads
-        own = np.full(len(chunks), block * frame.threads)
-        self.chunks = frame.shared_byte_offsets(s, op, chunks, CHUNK, lanes=own)
-        self.byte_offsets = addresses - SHARED_BASE + block * frame.shared_pitch
-
-    def check(self, s: Strand, op: Operation, lane: int, key: int) -> None:
-        lanes = np.full(len(self.chunks), lane)
-        read_shared(s, op, self.chunks, CHUNK, lanes, np.full(len(self.chunks), key))
-        require_proxy_fence(s, op, lanes, self.chunks, last_writes(s, self.chunks))
-
-    def read(self) -> Array:
-        """Rows x k."""
-        size = self.dtype.itemsize
-        found = self.frame.shared.table(self.dtype, 1)[self.byte_offsets // size, 0]
-        return truncate_tf32(found) if size == 4 else found
+def _operand(
+    s: Strand, op: Operation, bits: int, rows: int, type: Attribute, transposed: bool, warp: int
+) -> SharedOperand:
+    matrix = decoded(s, op, Descriptor.decode, bits)
+    return SharedOperand(s, op, matrix, rows, type, transposed=transposed, block=warp * WARP // s.frame.threads)
 
 
 def _by_group(s: Strand, op: Operation) -> list[Array]:
@@ -188,9 +154,9 @@ def wgmma(
     at = s.uniform(op, "a register's index", index)
     for warps in _by_group(s, op):
         bits = _common(s, op, "the left descriptor", lhs, warps)
-        left = _Operand(s, op, bits, GROUP_WARPS * ROWS, op.lhs_type, bool(op.transpose_lhs.value.data), int(warps[0]))
+        left = _operand(s, op, bits, GROUP_WARPS * ROWS, op.lhs_type, bool(op.transpose_lhs.value.data), int(warps[0]))
 
-        def rows(warps: Array = warps, left: _Operand = left) -> Array:
+        def rows(warps: Array = warps, left: SharedOperand = left) -> Array:
             return left.read().reshape(GROUP_WARPS, ROWS, -1)[warps % GROUP_WARPS]
 
         _issue(s, op, warps, (accumulator, at), [(left, bits)], rhs, accumulate, rows)
@@ -224,7 +190,7 @@ def _issue(
     op: cuda.WgmmaOp | cuda.WgmmaRegistersOp,
     warps: Array,
     target: tuple[RegisterArray, int],
-    shared: list[tuple[_Operand, int]],
+    shared: list[tuple[SharedOperand, int]],
     rhs: Any,
     accumulate: Any,
     rows: Callable[[], Array],
@@ -235,7 +201,7 @@ def _issue(
     accumulator, at = target
     bits = _common(s, op, "the right descriptor", rhs, warps)
     adds = bool(_common(s, op, "the scale", accumulate, warps))
-    right = _Operand(s, op, bits, n, op.rhs_type, bool(op.transpose_rhs.value.data), int(warps[0]))
+    right = _operand(s, op, bits, n, op.rhs_type, bool(op.transpose_rhs.value.data), int(warps[0]))
     shared = [*shared, (right, bits)]
     _use_of(s, accumulator).issue(s, op, warps, at, n // 2)
     table.op = op

@@ -1,4 +1,5 @@
-"""Where the asynchronous units find the elements of a matrix in shared memory: swizzles, and wgmma's descriptors.
+"""Where the asynchronous units find the elements of a matrix in shared memory: swizzles, and descriptors of wgmma and
+tcgen05.
 
 Addresses are bytes in the block's shared window. The hardware's swizzles exchange the 16-byte chunks of a row of 128
 bytes by XOR of address bits, so that they depend on the address and not on the matrix (PTX ISA, 5.5.6 "Swizzling
@@ -21,11 +22,16 @@ ROWS = 8
 """Rows of a core matrix, and of a swizzle's pattern."""
 
 OPERAND_BYTES = 32
-"""Bytes of k that one wgmma takes of each row, whatever the operand's type."""
+"""Bytes of k that one product takes of each row, whatever the operand's type."""
 
 _FIELD = (1 << 14) - 1
 _LAYOUTS = {0: 0, 1: 128, 2: 64, 3: 32}
-"""The width of the swizzle by a descriptor's layout type."""
+"""The width of the swizzle by the layout type of a descriptor of wgmma."""
+
+_TCGEN05_LAYOUTS = {0: 0, 2: 128, 4: 64, 6: 32}
+"""The same of one of tcgen05."""
+
+_TCGEN05_VERSION = 1 << 46
 
 
 def swizzled(address: Addresses, width: int) -> Addresses:
@@ -39,8 +45,8 @@ def swizzled(address: Addresses, width: int) -> Addresses:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A matrix descriptor (PTX ISA, 9.7.15.5.1.2), all in bytes: `address` of the first element, `leading` and `stride`
-    byte offsets, `swizzle` width."""
+    """A matrix descriptor (PTX ISA, 9.7.15.5.1.2 of wgmma, 9.7.16.4.1 of tcgen05), all in bytes: `address` of the first
+    element, `leading` and `stride` byte offsets, `swizzle` width."""
 
     address: int
     leading: int
@@ -62,9 +68,29 @@ class Descriptor:
     def encode(self) -> int:
         """The 64 bits, as a signed number."""
         layout = next(code for code, width in _LAYOUTS.items() if width == self.swizzle)
-        fields = (self.address // CHUNK & _FIELD, self.leading // CHUNK & _FIELD, self.stride // CHUNK & _FIELD)
-        bits = fields[0] | fields[1] << 16 | fields[2] << 32 | layout << 62
+        bits = self._fields() | layout << 62
         return bits - (1 << 64) if bits >> 63 else bits
+
+    @staticmethod
+    def decode_tcgen05(bits: int) -> Descriptor:
+        """From the 64 bits that tcgen05 takes (PTX ISA, 9.7.16.4.1). ValueError where they are those of wgmma, or have
+        what irc never sets."""
+        layout = bits >> 61 & 7
+        if bits >> 46 & 7 != 1 or bits >> 49 & 15 or layout not in _TCGEN05_LAYOUTS:
+            raise ValueError(f"expected a matrix descriptor of tcgen05, found {bits & (1 << 64) - 1:#018x}")
+        address, leading, stride = ((bits >> at & _FIELD) * CHUNK for at in (0, 16, 32))
+        return Descriptor(address, leading, stride, _TCGEN05_LAYOUTS[layout])
+
+    def encode_tcgen05(self) -> int:
+        """The 64 bits that tcgen05 takes, as a signed number."""
+        layout = next(code for code, width in _TCGEN05_LAYOUTS.items() if width == self.swizzle)
+        bits = self._fields() | _TCGEN05_VERSION | layout << 61
+        return bits - (1 << 64) if bits >> 63 else bits
+
+    def _fields(self) -> int:
+        """Address and offsets, which both have in the same bits."""
+        address, leading, stride = (each // CHUNK & _FIELD for each in (self.address, self.leading, self.stride))
+        return address | leading << 16 | stride << 32
 
     def addresses(self, rows: int, element_bytes: int, *, transposed: bool) -> Addresses:
         """The byte address of every element of an operand, an array of rows x k, where k is 32 bytes of elements. Rows

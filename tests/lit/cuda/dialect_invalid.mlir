@@ -473,3 +473,107 @@ cuda.kernel @f() grid [1, 1, 1] block 128 {
   cuda.return
 }
 // CHECK: cuda.dot: expected elements inside of !cuda.registers<16 x f32>, found 32 from 0
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_alloc %a {columns = 48}
+  cuda.return
+}
+// CHECK: expected a power of two of 32 to 512 columns, found 48
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_dealloc %a {columns = 16}
+  cuda.return
+}
+// CHECK: expected a power of two of 32 to 512 columns, found 16
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 24, lhs_type = bf16, rhs_type = bf16}
+  cuda.return
+}
+// CHECK: expected n to be a multiple of 16 in 16..256 for 128 rows, found 24
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 64, lhs_type = f64, rhs_type = f64}
+  cuda.return
+}
+// CHECK: expected the operand type of tcgen05 to be one of f16, bf16, f32, f8E4M3FN, f8E5M2, ui8, i8, found f64
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 64, lhs_type = bf16, rhs_type = f16}
+  cuda.return
+}
+// CHECK: expected the right operand's type beside bf16 to be one of bf16, found f16
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 64, lhs_type = f32, rhs_type = f32, transpose_lhs = true}
+  cuda.return
+}
+// CHECK: expected a transposed operand of 16-bit type, found f32
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_load %a -> %sums[%z] {count = 48} : !cuda.registers<64 x f32>
+  cuda.return
+}
+// CHECK: expected the columns of cuda.tcgen05_load to be one of 1, 2, 4, 8, 16, 32, 64, 128, found 48
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  cuda.tcgen05_load %a -> %sums[%z] {count = 128} : !cuda.registers<64 x f32>
+  cuda.return
+}
+// CHECK: cuda.tcgen05_load: expected elements inside of !cuda.registers<64 x f32>, found 128 from 0

@@ -173,3 +173,32 @@ cuda.kernel @dots() grid [1, 1, 1] block 128 {
   cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "m16n8k16", warps = array<i64: 2, 1>, parts = 2} : !cuda.registers<64 x f32>, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared>
   cuda.return
 }
+
+// CHECK: cuda.kernel @tensor_memory() grid [1, 1, 1] block 128 {
+cuda.kernel @tensor_memory() grid [1, 1, 1] block 128 {
+  %z = arith.constant 0 : index
+  %no = arith.constant false
+  %a = cuda.shared {offset = 0}
+  %sums = cuda.registers : !cuda.registers<64 x f32>
+  // CHECK: cuda.tcgen05_alloc %a {columns = 64 : i64}
+  cuda.tcgen05_alloc %a {columns = 64}
+  // CHECK: cuda.tcgen05_relinquish
+  cuda.tcgen05_relinquish
+  // CHECK: %d = cuda.tcgen05_descriptor %a {leading = 16 : i64, stride = 1024 : i64}
+  %d = cuda.tcgen05_descriptor %a {leading = 16, stride = 1024}
+  // CHECK: cuda.tcgen05_mma %a, %d, %d, %no {n = 64 : i64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
+  // CHECK: cuda.tcgen05_mma %a, %d, %d, %no {n = 256 : i64, lhs_type = ui8, rhs_type = i8}
+  cuda.tcgen05_mma %a, %d, %d, %no {n = 256, lhs_type = ui8, rhs_type = i8}
+  // CHECK: cuda.tcgen05_commit %a
+  cuda.tcgen05_commit %a
+  // CHECK: cuda.tcgen05_fence_after
+  cuda.tcgen05_fence_after
+  // CHECK: cuda.tcgen05_load %a -> %sums[%z] {count = 64 : i64} : !cuda.registers<64 x f32>
+  cuda.tcgen05_load %a -> %sums[%z] {count = 64} : !cuda.registers<64 x f32>
+  // CHECK: cuda.tcgen05_fence_before
+  cuda.tcgen05_fence_before
+  // CHECK: cuda.tcgen05_dealloc %a {columns = 64 : i64}
+  cuda.tcgen05_dealloc %a {columns = 64}
+  cuda.return
+}
