@@ -89,6 +89,7 @@ class Target:
     l2: bytes. bandwidth: of the device memory, bytes/s. l2_bytes_per_cycle: of the L2, for each SM; the A100's of its
     white paper (5120 bytes a cycle in all), taken for the others too.
     has_tma: tensor memory accelerator, mbarriers and clusters. has_wgmma: the warp-group products of sm_90a.
+    has_tcgen05: Tensor Memory, and the products of sm_100a whose sums are there (`irc/layout/tcgen05.py`).
     mma: for each element of operands, the shapes (m, n, k) of the warp-wide `mma.sync` on it (PTX ISA, Warp-level
         matrix instructions); the largest shape first.
     wgmma: for each element of operands, the extent of k of `wgmma.mma_async` (PTX ISA, Asynchronous warpgroup-level
@@ -115,6 +116,7 @@ class Target:
     has_tma: bool
     has_wgmma: bool
     costs: Costs
+    has_tcgen05: bool = False
     max_cluster: int = 1
     clusters: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     l2_bytes_per_cycle: float = 5120 / 108
@@ -284,6 +286,7 @@ TARGETS: tuple[Target, ...] = (
         wgmma=MappingProxyType({}),
         has_tma=True,
         has_wgmma=False,
+        has_tcgen05=True,
         costs=Costs(
             multiply_adds=4096,
             operand_bytes=62,

@@ -1,4 +1,5 @@
-"""Products by tensor cores: mma.sync of a warp on operands that it loads, wgmma of a warp group on descriptors."""
+"""Products by tensor cores: mma.sync of a warp on operands that it loads, wgmma of a warp group on descriptors;
+those of tcgen05 are in `irc/lowering/tcgen05.py`."""
 
 from __future__ import annotations
 
@@ -6,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i1
 
 from irc.dialects import cuda
 from irc.layout.fragment import Fragment, Mode
-from irc.layout.instructions import ATOMS, LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, replicated, wgmma_depth
+from irc.layout.instructions import ATOMS, LANES, WARP_GROUP, WGMMA_ROWS, mma_operand, replicated
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Emitter, Index, known
-from irc.lowering.memory import element_offset, read_operand
+from irc.lowering.memory import read_operand
+from irc.lowering.operand_descriptors import advanced, depth_of, descriptor_of, matrix_of, operand_type
+from irc.lowering.tcgen05 import multiply_tcgen05
 from irc.lowering.tf32 import tf32_products
 from irc.lowering.values import Buffer, Registers, ThreadCode, ThreadGroup, element_bytes
 
@@ -24,22 +25,12 @@ MATRIX_ROW = 16
 MATRICES = 4
 """How many it loads at most."""
 
-_U8 = IntegerType(8, Signedness.UNSIGNED)
-
 
 def multiply(dot: cuda.DotOp, e: Emitter) -> None:
     """The instructions of a product."""
     code = ThreadCode(e, ThreadGroup(dot.thread, dot.threads))
-    lower = _wgmma if dot.instruction.data == cuda.WGMMA else _mma
+    lower = {cuda.WGMMA: _wgmma, cuda.TCGEN05: multiply_tcgen05}.get(dot.instruction.data, _mma)
     lower(code, dot)
-
-
-def _matrix(operand: SSAValue, shape: tuple[int, int]) -> Buffer:
-    op = operand.owner
-    assert isinstance(op, cuda.MatrixOp)
-    assert isinstance(op.result.type, cuda.MatrixType)
-    type = op.result.type
-    return Buffer(known(op.address), type.layout.data, type.element, tuple(map(known, op.origin)), shape)
 
 
 # mma.sync
@@ -48,7 +39,7 @@ def _matrix(operand: SSAValue, shape: tuple[int, int]) -> Buffer:
 def _mma(code: ThreadCode, dot: cuda.DotOp) -> None:
     e, atom, warps, parts = code.e, ATOMS[dot.instruction.data], dot.warp_grid, dot.part_count
     m, n, k = dot.mnk
-    lhs, rhs = _matrix(dot.lhs, (m, k)), _matrix(dot.rhs, (k, n))
+    lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
     k //= parts
     if parts > 1:
         first = e.mul(e.div(code.group.thread, code.group.count // parts), k)
@@ -165,21 +156,21 @@ def _wgmma(code: ThreadCode, dot: cuda.DotOp) -> None:
 
 def _steps_of_descriptors(code: ThreadCode, dot: cuda.DotOp) -> None:
     e, (m, n, k), base = code.e, dot.mnk, known(dot.index)
-    lhs, rhs = _matrix(dot.lhs, (m, k)), _matrix(dot.rhs, (k, n))
+    lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
     groups = code.group.count // WARP_GROUP
-    depth, types = _depth(rhs), [_U8 if dot.unsigned is not None else each.element for each in (lhs, rhs)]
+    depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP)))) if groups > 1 else 0
-    b, transpose_b = _descriptor(code, rhs, 0, 1, 0)
+    b, transpose_b = descriptor_of(code, rhs, 0, 1, 0)
     for row in range(m // (WGMMA_ROWS * groups)):
         start = e.add(e.mul(group, WGMMA_ROWS), row * WGMMA_ROWS * groups)
-        a, transpose_a = _descriptor(code, lhs, 1, 0, start)
+        a, transpose_a = descriptor_of(code, lhs, 1, 0, start)
         with e.loop(0, k // depth, unroll=True, hint="k") as step:
             e.insert(
                 cuda.WgmmaOp(
                     dot.accumulator,
                     e.index(e.add(base, row * n // 2)),
-                    _advance(code, a, lhs, 1, step, depth),
-                    _advance(code, b, rhs, 0, step, depth),
+                    advanced(code, a, lhs, 1, step, depth),
+                    advanced(code, b, rhs, 0, step, depth),
                     e.constant(1, i1) if dot.overwrites is None else e.compare("ne", step, 0),
                     n=n,
                     lhs_type=types[0],
@@ -194,16 +185,16 @@ def _steps_of_registers(code: ThreadCode, dot: cuda.DotOp) -> None:
     """With the left operand in registers: those of 64 rows follow each other, and in them those of a step."""
     assert dot.lhs_index is not None
     e, (m, n, k), base, first = code.e, dot.mnk, known(dot.index), known(dot.lhs_index)
-    rhs = _matrix(dot.rhs, (k, n))
-    b, transpose = _descriptor(code, rhs, 0, 1, 0)
-    depth = _depth(rhs)
+    rhs = matrix_of(dot.rhs, (k, n))
+    b, transpose = descriptor_of(code, rhs, 0, 1, 0)
+    depth = depth_of(rhs)
     rows, steps = m * WARP_GROUP // (WGMMA_ROWS * code.group.count), k // depth
     each = WGMMA_ROWS * depth // WARP_GROUP
     for row in range(rows):
         at = e.add(base, row * n // 2)
         for step in range(steps):
             own = e.add(first, (row * steps + step) * each)
-            operand = _advance(code, b, rhs, 0, step, depth) if steps > 1 else b
+            operand = advanced(code, b, rhs, 0, step, depth) if steps > 1 else b
             adds = e.constant(int(dot.overwrites is None or step > 0), i1)
             e.insert(
                 cuda.WgmmaRegistersOp(
@@ -217,41 +208,3 @@ def _steps_of_registers(code: ThreadCode, dot: cuda.DotOp) -> None:
                     transpose_rhs=transpose,
                 )
             )
-
-
-def _depth(operand: Buffer) -> int:
-    return wgmma_depth(element_bytes(operand.element))
-
-
-def _advance(code: ThreadCode, descriptor: SSAValue, buffer: Buffer, k_dim: int, step: Index, depth: int) -> SSAValue:
-    """The descriptor of step `step` of `depth` elements along k, in units of 16 bytes: inside a panel, then from panel
-    to panel."""
-    e = code.e
-    size = element_bytes(buffer.element)
-    (width, stride), *panels = buffer.layout.modes[k_dim]
-    counts = [width // depth, *(count for count, _ in panels)]
-    units = [depth * stride * size // 16, *(stride * size // 16 for _, stride in panels)]
-    offset: Index = 0
-    for part, unit in zip(e.split(step, counts), units, strict=True):
-        offset = e.add(offset, e.mul(part, unit))
-    return e.value(arith.AddiOp(descriptor, e.value(arith.IndexCastOp(e.index(offset), i64))))
-
-
-def _descriptor(code: ThreadCode, buffer: Buffer, k_dim: int, free_dim: int, start: Index) -> tuple[SSAValue, bool]:
-    """The descriptor of an operand from free coordinate `start` on, and whether it is MN-major.
-
-    K-major: panels of 64 x 16-bit elements along K; 8 rows of 128 bytes are a group. MN-major: panels along the free
-    dimension, `leading` bytes apart; 8 rows of k are a group.
-    """
-    e = code.e
-    size = element_bytes(buffer.element)
-    modes = buffer.layout.modes
-    at: list[Index] = [0, 0]
-    at[free_dim] = start
-    address = e.i32(e.add(buffer.address, e.mul(element_offset(code, buffer, at), size)))
-    if modes[k_dim][0][1] == 1:
-        pitch = modes[free_dim][0][1] * size
-        return e.value(cuda.DescriptorOp(address, leading=16, stride=8 * pitch, swizzle=pitch)), False
-    pitch = modes[k_dim][0][1] * size
-    leading = modes[free_dim][1][1] * size if len(modes[free_dim]) > 1 else modes[k_dim][0][0] * pitch
-    return e.value(cuda.DescriptorOp(address, leading=leading, stride=8 * pitch, swizzle=pitch)), True

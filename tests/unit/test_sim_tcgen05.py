@@ -10,7 +10,13 @@ import pytest
 from sim_kernels import fails, kernel_of, parse_kernel, run
 from sim_tcgen05_kernels import COLUMNS, PRODUCTS, M, N, Product
 
+from irc.dialects.cuda import KernelOp
+from irc.driver.program import new_context
+from irc.interpreters.sim import Kernel, Memory, Span
 from irc.interpreters.sim.shared_matrix import Descriptor
+from irc.ir.parser import parse_ir
+from irc.ir.targets import set_target
+from irc.passes.cuda.lower_dots import LowerDotsPass
 
 BF16 = PRODUCTS[0]
 
@@ -20,6 +26,41 @@ def test_a_product(product: Product) -> None:
     result = run(parse_kernel(product.text()), *product.arrays(), M * N * product.dtype.itemsize)[2]
     found = result.view(product.dtype).reshape(M, N)
     assert product.error(found) <= (0.0 if product.accumulator == "i32" else 1e-6)
+
+
+LAYOUTS = {
+    "a": {False: "(128,64):(64,1)", True: "((64,2),64):((1,4096),64)"},
+    "b": {False: "(64,64):(1,64)", True: "(64,64):(64,1)"},
+}
+"""The operands of bf16 in shared memory, by their major."""
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("majors", ["kk", "kn", "mk", "mn"])
+def test_a_dot_of_layouts(majors: str, lazy: bool) -> None:
+    """What lower-dots makes of a product finds its operands."""
+    product = Product("bf16", "bf16", majors=majors)
+    types: list[str] = []
+    dot: list[str] = []
+    for operand in product.operands:
+        layout = f"#tile.shared<{LAYOUTS[operand.name][operand.transposed]} swizzle(3,3,3)>"
+        types.append(f"!cuda.matrix<bf16, {layout}>")
+        dot.append(f"%p{operand.name} = cuda.shared {{offset = {operand.base}}}")
+        dot.append(f"%i{operand.name} = arith.index_cast %p{operand.name} : i32 to index")
+        dot.append(f"%m{operand.name} = cuda.matrix %i{operand.name} from [%c0, %c0] : {types[-1]}")
+    shape = f'shape = array<i64: {M}, {N}, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>, overwrites'
+    dot.append(f"cuda.dot %tensor[%c0], %ma, %mb by %t {{{shape}}} : i32, {', '.join(types)}")
+    text = product.text()
+    before, after = text.index("%a_base"), text.index("cuda.tcgen05_commit")
+    context = new_context()
+    module = parse_ir(context, "\n".join((text[:before], *dot, text[after:])), "test")
+    set_target(module, "sm_100a")
+    LowerDotsPass().apply(context, module)
+    kernel = next(op for op in module.ops if isinstance(op, KernelOp))
+    result = Memory.empty("result", M * N * 4)
+    spans = [Span(memory, 0, memory.size) for memory in (*(Memory.of("x", x) for x in product.arrays()), result)]
+    Kernel(kernel).launch(spans, lazy=lazy)
+    assert product.error(result.data[: result.size].view(np.float32).reshape(M, N)) <= 1e-6
 
 
 def without(text: str, line: str, which: int = 0) -> str:

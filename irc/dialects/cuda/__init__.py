@@ -50,7 +50,7 @@ from irc.dialects.cuda.channel import (
     ChannelType,
     ChannelWaitOp,
 )
-from irc.dialects.cuda.dot import WGMMA, DotOp, MatrixOp, MatrixType
+from irc.dialects.cuda.dot import TCGEN05, WGMMA, DotOp, MatrixOp, MatrixType
 from irc.dialects.cuda.exchange import ScratchOp, SharedAccessOp
 from irc.dialects.cuda.instructions import INSTRUCTIONS, Instruction, InstructionOp, LookupOp
 from irc.dialects.cuda.kernel import KernelOp, ReturnOp

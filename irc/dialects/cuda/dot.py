@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     BaseAttr,
+    EqAttrConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -26,8 +27,9 @@ from irc.dialects.layouts import SharedAttr
 from irc.ir.operations import EffectOp, PureOp
 from irc.ir.properties import number, numbers, values_of
 from irc.layout.instructions import ATOMS, GROUP_WARPS, LANES, WGMMA_ROWS, wgmma_depth
+from irc.layout.tcgen05 import OPERAND_BYTES, ROWS, WIDTHS
 
-WGMMA = "wgmma"
+WGMMA, TCGEN05 = "wgmma", "tcgen05"
 
 
 @irdl_attr_definition
@@ -72,10 +74,14 @@ class DotOp(EffectOp):
     overwrites: acc = a b. unsigned: integers of 8 bits have no sign. tf32x3: operands of f32 are multiplied as three
     products of tf32. parts: so many groups of warps, each with a part of K and sums of its own. A wgmma has its left
     operand in shared memory or in registers, from an index on: for each 64 rows those of each step along K.
+
+    Of `tcgen05` the accumulator is an address in Tensor Memory, from a column on, with those of each 128 rows side by
+    side. The group's first thread issues it, and it goes on behind the op until an mbarrier says that it is complete on
+    which that thread has `cuda.tcgen05_commit` arrive.
     """
 
     name = "cuda.dot"
-    accumulator = operand_def(RegistersType)
+    accumulator = operand_def(BaseAttr(RegistersType) | EqAttrConstraint(i32))
     index = operand_def(IndexType)
     lhs = operand_def(BaseAttr(MatrixType) | BaseAttr(RegistersType))
     lhs_index = opt_operand_def(IndexType)
@@ -143,7 +149,7 @@ class DotOp(EffectOp):
 
     def verify_(self) -> None:
         instruction = self.instruction.data
-        check_one_of("the instruction of a dot", instruction, (WGMMA, *ATOMS))
+        check_one_of("the instruction of a dot", instruction, (WGMMA, TCGEN05, *ATOMS))
         for what, count, of in (("extents", 3, self.shape), ("numbers of warps", 2, self.warps)):
             if len(of) != count or min(values_of(of)) < 1:
                 raise VerifyException(f"expected {count} {what} of at least 1, found {list(values_of(of))}")
@@ -152,12 +158,15 @@ class DotOp(EffectOp):
         matrices = [each for each in (self.lhs, self.rhs) if isinstance(each.type, MatrixType)]
         if not all(isinstance(each.owner, MatrixOp) for each in matrices):
             raise VerifyException("expected the results of cuda.matrix")
-        units = self._wgmma_unit() if instruction == WGMMA else self._atom_unit()
+        if isinstance(self.accumulator.type, RegistersType) == (instruction == TCGEN05):
+            raise VerifyException("expected the sums of tcgen05 in Tensor Memory, and of no other instruction")
+        units = {WGMMA: self._wgmma_unit, TCGEN05: self._tcgen05_unit}.get(instruction, self._atom_unit)()
         for name, extent, unit in zip("mnk", self.mnk, units, strict=True):
             if extent % unit:
                 raise VerifyException(f"expected {name} to be a multiple of {unit} for {instruction}, found {extent}")
         (m, n, k), threads = self.mnk, LANES * prod(self.warp_grid)
-        check_registers("cuda.dot", self.accumulator, self.index, m * n // threads)
+        if instruction != TCGEN05:
+            check_registers("cuda.dot", self.accumulator, self.index, m * n // threads)
         if self.lhs_index is not None:
             check_registers("cuda.dot", self.lhs, self.lhs_index, m * k // threads)
 
@@ -167,6 +176,14 @@ class DotOp(EffectOp):
             raise VerifyException("expected warp groups along M for wgmma, without parts and tf32x3")
         assert isinstance(self.rhs.type, MatrixType)
         return WGMMA_ROWS * rows // GROUP_WARPS, 8, wgmma_depth(size_of(self.rhs.type.element))
+
+    def _tcgen05_unit(self) -> tuple[int, int, int]:
+        if isinstance(self.lhs.type, RegistersType) or self.parts is not None or self.tf32x3 is not None:
+            raise VerifyException("expected operands in shared memory for tcgen05, without parts and tf32x3")
+        assert isinstance(self.rhs.type, MatrixType)
+        if (n := self.mnk[1]) > WIDTHS[-1]:
+            raise VerifyException(f"expected n to be at most {WIDTHS[-1]} for tcgen05, found {n}")
+        return ROWS, WIDTHS.step, OPERAND_BYTES // size_of(self.rhs.type.element)
 
     def _atom_unit(self) -> tuple[int, int, int]:
         if isinstance(self.lhs.type, RegistersType) or self.overwrites is not None:

@@ -18,7 +18,8 @@ from irc.lowering.tensor_cores import multiply
 class LowerDotsPass(KernelPass):
     """`cuda.dot` becomes the instructions of its product. One of mma.sync loads its operands from shared memory to
     registers, by ldmatrix where rows of 16 bytes lie in one piece, and multiplies them atom by atom. One of wgmma has
-    descriptors of them, and an instruction for each 64 rows of a warp group and 32 bytes of K, all in one group.
+    descriptors of them, and an instruction for each 64 rows of a warp group and 32 bytes of K, all in one group. One of
+    tcgen05 is the same for each 128 rows, and the group's first thread issues it.
 
     Waits are there already: which products may be in flight is what `lower-to-cuda` knew of tiles. So are scalar
     multiply-adds.

@@ -374,7 +374,7 @@ cuda.kernel @f() grid [1, 1, 1] block 128 {
   cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "fma", warps = array<i64: 4, 1>} : !cuda.registers<32 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
   cuda.return
 }
-// CHECK: expected the instruction of a dot to be one of wgmma, m16n8k16
+// CHECK: expected the instruction of a dot to be one of wgmma, tcgen05, m16n8k16
 
 // -----
 
@@ -577,3 +577,73 @@ cuda.kernel @f() grid [1, 1, 1] block 128 {
   cuda.return
 }
 // CHECK: cuda.tcgen05_load: expected elements inside of !cuda.registers<64 x f32>, found 128 from 0
+
+// -----
+
+#s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %r = cuda.registers : !cuda.registers<64 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %acc[%z], %a, %a by %t {shape = array<i64: 128, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : !cuda.registers<64 x f32>, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected the sums of tcgen05 in Tensor Memory, and of no other instruction
+
+// -----
+
+#s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %r = cuda.registers : !cuda.registers<64 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %x[%z], %a, %a by %t {shape = array<i64: 64, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : i32, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected m to be a multiple of 128 for tcgen05, found 64
+
+// -----
+
+#s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %r = cuda.registers : !cuda.registers<64 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %x[%z], %a, %a by %t {shape = array<i64: 128, 24, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : i32, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected n to be a multiple of 16 for tcgen05, found 24
+
+// -----
+
+#s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %r = cuda.registers : !cuda.registers<64 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %x[%z], %a, %a by %t {shape = array<i64: 128, 512, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : i32, !cuda.matrix<bf16, #s>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected n to be at most 256 for tcgen05, found 512
+
+// -----
+
+#s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
+cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
+  %t = cuda.thread_id
+  %z = arith.constant 0 : index
+  %acc = cuda.registers : !cuda.registers<64 x f32>
+  %r = cuda.registers : !cuda.registers<64 x bf16>
+  %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #s>
+  cuda.dot %x[%z], %r[%z], %a by %t {shape = array<i64: 128, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : i32, !cuda.registers<64 x bf16>, !cuda.matrix<bf16, #s>
+  cuda.return
+}
+// CHECK: expected operands in shared memory for tcgen05, without parts and tf32x3
