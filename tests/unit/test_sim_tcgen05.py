@@ -102,6 +102,41 @@ def test_a_mistake(text: str, kind: str, message: str) -> None:
     assert error.kind == kind and message in error.message, error
 
 
+def twice() -> str:
+    """The kernel with a product more, which overwrites what threads have loaded."""
+    a, b = BF16.operands
+    again = f"""
+  scf.if %first {{
+    cuda.tcgen05_fence_after
+    %a_again = cuda.shared {{offset = {a.base}}}
+    %da = cuda.tcgen05_descriptor %a_again {a.descriptor()}
+    %b_again = cuda.shared {{offset = {b.base}}}
+    %db = cuda.tcgen05_descriptor %b_again {b.descriptor()}
+    cuda.tcgen05_mma %tensor, %da, %db, %no {{n = {N}, lhs_type = bf16, rhs_type = bf16}}
+    cuda.tcgen05_commit %done
+  }}
+  %s1 = arith.constant 1 : i32
+  cuda.barrier_wait %done, %s1
+"""
+    before, sync, after = BF16.text().rpartition("  cuda.sync\n")
+    return f"{before}{sync}{again}{after}"
+
+
+@pytest.mark.parametrize(
+    "line, which, kind, message",
+    [
+        ("cuda.sync", 1, "race", "may still read"),
+        ("cuda.tcgen05_fence_before", 1, "protocol", "no cuda.tcgen05_fence_before behind"),
+        ("cuda.tcgen05_fence_after", 2, "protocol", "no cuda.tcgen05_fence_after since they met"),
+        ("cuda.barrier_wait %done", 1, "race", "no wait for a cuda.tcgen05_commit"),
+    ],
+)
+def test_a_product_over_sums_that_were_loaded(line: str, which: int, kind: str, message: str) -> None:
+    run(parse_kernel(twice()), *BF16.arrays(), M * N * 4)
+    error = fails(parse_kernel(without(twice(), line, which)), *BF16.arrays(), M * N * 4)
+    assert error.kind == kind and message in error.message, error
+
+
 def test_products_without_a_commit() -> None:
     text = without(without(BF16.text(), "cuda.tcgen05_commit"), "cuda.barrier_wait %done")
     text = without(without(text, "cuda.tcgen05_load"), "cuda.tcgen05_dealloc")

@@ -79,6 +79,10 @@ class Tensors:
         """For each unit what every lane knew of it at its last cuda.tcgen05_fence_after."""
         self.fenced: Array = np.full(frame.lane_count, NEVER, np.int64)
         """The clock of each lane at its last cuda.tcgen05_fence_before."""
+        self._fences = 0
+        self.before: Array = np.zeros(frame.lane_count, np.int64)
+        self.after: Array = np.zeros(frame.lane_count, np.int64)
+        """How many fences there had been at each lane's last one of either kind."""
         frame.units.at_end(self._check)
 
     def of(self, block: int) -> BlockTensors:
@@ -94,7 +98,16 @@ class Tensors:
             found = self.units[thread] = self.frame.units.agent(("tcgen05", thread), name)
         return found
 
-    def see(self, lanes: Array) -> None:
+    def fence_before(self, lanes: Array) -> None:
+        clocks = self.frame.clocks
+        self.fenced[lanes] = clocks.clock[lanes]
+        clocks.advance(lanes)
+        self._fences += 1
+        self.before[lanes] = self._fences
+
+    def fence_after(self, lanes: Array) -> None:
+        self._fences += 1
+        self.after[lanes] = self._fences
         for unit in self.units.values():
             seen = self._seen.setdefault(unit, np.full(self.frame.lane_count, NEVER, np.int64))
             seen[lanes] = self.frame.clocks.known(lanes, np.full(len(lanes), unit))
@@ -150,6 +163,9 @@ class Tensors:
         if (unfenced := (readers != lane) & (self.fenced[readers] < clock_of(keys))).any():
             who = self.frame.thread[readers[unfenced][0]]
             text = f"{op.name} of Tensor Memory that thread {who} has read with no cuda.tcgen05_fence_before behind"
+            s.fail("protocol", op, text, s.numbers == lane)
+        if isinstance(op, cuda.Tcgen05MmaOp) and (self.after[lane] < self.before[readers[readers != lane]]).any():
+            text = f"{op.name} of Tensor Memory that threads have read with no cuda.tcgen05_fence_after since they met"
             s.fail("protocol", op, text, s.numbers == lane)
         block.reads[:, columns] = UNTOUCHED
 
@@ -240,11 +256,9 @@ def load(s: Strand, op: cuda.Tcgen05LoadOp, tensor: Any, array: RegisterArray, i
 
 @simulates(cuda.Tcgen05FenceBeforeOp)
 def fence_before(s: Strand, op: cuda.Tcgen05FenceBeforeOp) -> None:
-    table, clocks = tensors(s), s.frame.clocks
-    table.fenced[s.numbers] = clocks.clock[s.numbers]
-    clocks.advance(s.numbers)
+    tensors(s).fence_before(s.numbers)
 
 
 @simulates(cuda.Tcgen05FenceAfterOp)
 def fence_after(s: Strand, op: cuda.Tcgen05FenceAfterOp) -> None:
-    tensors(s).see(s.numbers)
+    tensors(s).fence_after(s.numbers)
