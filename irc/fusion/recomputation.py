@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from irc.analysis.op_classes import (
     behind_views,
     is_ascending,
+    is_cast,
     is_cheap,
     is_contraction,
     is_elementwise,
@@ -242,8 +243,8 @@ def find_repeated(block: Block, limit: int) -> set[Operation]:
 
 
 def _widened(block: Block, limit: int) -> set[Operation]:
-    """The cheap elementwise ops of a product's result and of little else, through at most `limit` of them, whose values
-    are stored wider than the product: kernels behind it read that, and do them again. In the gradient of a layer
+    """The cheap elementwise ops of a product's result and of small arguments, through at most `limit` of them, whose
+    values are stored wider than the product: kernels behind it read that, and do them again. In the gradient of a layer
     normalization that is the product with the weights, f32, of a gradient that was declared bf16."""
     depths: dict[Operation, int] = {}
     for op in block.ops:
@@ -254,6 +255,8 @@ def _widened(block: Block, limit: int) -> set[Operation]:
             continue
         whole = [value for value in op.operands if size_of(_spread(value)) * SMALL > size]
         owner = whole[0].owner if len(whole) == 1 else None
+        if not all(_is_given(_spread(value)) for value in op.operands if value not in whole):
+            continue
         if not isinstance(owner, Operation) or not (is_contraction(owner) or owner in depths):
             continue
         if depths.get(owner, 0) < limit:
@@ -266,6 +269,13 @@ def _spread(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, Operation) and is_broadcast(value.owner):
         value = value.owner.operands[0]
     return value
+
+
+def _is_given(value: SSAValue) -> bool:
+    """Whether a value is a constant, or an argument, of another type perhaps."""
+    while isinstance(value.owner, Operation) and is_cast(value.owner):
+        value = value.owner.operands[0]
+    return _is_argument(value) or (isinstance(value.owner, Operation) and is_made(value.owner))
 
 
 def _product_of(op: Operation, depths: Container[Operation]) -> SSAValue:
