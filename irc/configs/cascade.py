@@ -29,6 +29,7 @@ from irc.configs.shares import even_group
 from irc.dialects import nd
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
+from irc.ir.extents import dims_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import GROUP_WARPS, WARP_GROUP, WGMMA_ROWS
@@ -230,7 +231,10 @@ def choose_cascade(
     split = given.split or parts_of(cascade_in(kernel), machine)
     problem = cascade_problem(kernel, given.replace(split=split))
     for config in _choose(problem, machine, given, instruction):
-        yield config.replace(split=split) if split > 1 else _shared_evenly(problem, machine, config)
+        if split > 1:
+            yield config.replace(split=split)
+        else:  # tiles are counted where their number is known
+            yield config if dims_of(kernel) else _shared_evenly(problem, machine, config)
 
 
 def _choose(

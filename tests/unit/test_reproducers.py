@@ -21,7 +21,7 @@ from irc.driver.universe import resolve
 from irc.passes.kernel.align_operands import AlignOperandsPass
 from irc.passes.tile.assign_layouts import AssignLayoutsPass
 from irc.passes.tile.guard_masks import GuardMasksPass
-from irc.support.diagnostics import RUNS_AGAIN
+from irc.support.diagnostics import RUNS_AGAIN, InternalError
 from irc_tools import compile as irc_compile
 from irc_tools import opt as irc_opt
 from irc_tools import run as irc_run
@@ -261,4 +261,4 @@ def test_every_pass_reads_back_from_its_spec() -> None:
 def test_resources_of_a_refusal_are_an_error_in_irc() -> None:
     with pytest.raises(irc.IrcError) as found:
         nvrtc.compile_source("no C++", "sm_90a")
-    assert type(found.value).__name__ == "InternalError"
+    assert isinstance(found.value, InternalError)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from xdsl.dialects.builtin import TensorType
-
-from irc.dialects.cuda import KernelOp, PtrType, ReturnOp
-from irc.dialects.nd.base import tensor
-from irc.ir.dtypes import element_named
 from irc.support.diagnostics import Span, source_text
 from irc_frontend.elementwise import astype
 from irc_frontend.evaluation import on_gpu
 from irc_frontend.graph import ARGUMENT, LAUNCH, Node, fail
 from irc_frontend.jit import is_array
 from irc_frontend.kernels.called import CalledKernel
-from irc_frontend.kernels.gradients import Recorded
 from irc_frontend.kernels.signatures import NUMBERS, Bound, Declared, bind, declared
-from irc_frontend.launch import Launch
 from irc_frontend.place import here
 from irc_frontend.pytrees import tree_leaves
 from irc_frontend.tensor import Tensor, node_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import TensorType
+
+    from irc.dialects.cuda import KernelOp
+    from irc_frontend.kernels.gradients import Recorded
 
 __all__ = ["CudaKernel", "cuda_kernel"]
 
@@ -190,6 +189,8 @@ class CudaKernel(CalledKernel):
             raise fail(f"{what} is a function of {unknown[0]}, which no operand declares", f"names are {known}")
 
     def record(self, args: Any, options: Any, leaves: Sequence[Any], nodes: Sequence[Node]) -> Recorded:
+        from irc_frontend.kernels.gradients import Recorded
+
         given = self._given(args, options)
         arrays = iter(nodes)
         values = [next(arrays) if is_array(each) else each for each in given]
@@ -243,12 +244,17 @@ class CudaKernel(CalledKernel):
 
     def _launched(self, inputs: Sequence[Node], bound: Bound) -> list[Node]:
         """The results by a launch of the kernel."""
+        from irc_frontend.launch import Launch
+
         shapes = self._shapes(bound)
         launch = Launch(self.__name__, self._kernel(bound), [_tensor(*each) for each in shapes])
         attributes = (("program", launch),)
         return [Node(LAUNCH, inputs, shape, each, attributes, result=i) for i, (shape, each) in enumerate(shapes)]
 
     def _kernel(self, bound: Bound) -> KernelOp:
+        from irc.dialects.cuda import KernelOp, PtrType, ReturnOp
+        from irc.ir.dtypes import element_named
+
         arrays, results = self._arrays, list(self._results)
         names = [each.name for each in arrays]
         updated = {names.index(operand) for operand in self._updates.values()}
@@ -305,6 +311,11 @@ def _called(value: Any, bound: Bound) -> Any:
 
 
 def _tensor(shape: tuple[int, ...], element: str) -> TensorType[Any]:
+    from xdsl.dialects.builtin import TensorType
+
+    from irc.dialects.nd.base import tensor
+    from irc.ir.dtypes import element_named
+
     type = tensor(shape, element_named(element))
     assert isinstance(type, TensorType)
     return type
