@@ -69,6 +69,7 @@ PASSES: dict[str, str] = {
     "allocate-scratch": "irc.passes.cuda.allocate_scratch:AllocateScratchPass",
     "insert-barriers": "irc.passes.cuda.insert_barriers:InsertBarriersPass",
     "split-offsets": "irc.passes.cuda.split_offsets:SplitOffsetsPass",
+    "split-conversions": "irc.passes.cuda.split_conversions:SplitConversionsPass",
     "expand-device-math": "irc.passes.cuda.expand_device_math:ExpandDeviceMathPass",
     "merge-constants": "irc.passes.cuda.merge_constants:MergeConstantsPass",
     "overlap-launches": "irc.passes.host.overlap_launches:OverlapLaunchesPass",
@@ -175,6 +176,7 @@ CUDA: tuple[str, ...] = (
     "allocate-scratch",
     "insert-barriers",
     "split-offsets",
+    "split-conversions",
     "expand-device-math",
     "merge-constants",
 )
