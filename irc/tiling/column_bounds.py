@@ -2,8 +2,8 @@
 
 A loop need not come to steps in which a mask hides all columns from all rows of the tile. A bound of places is
 computed. One that an array has for each row, or for all of them, is looked up: of numbers that do not fall, the last
-row of the tile has the largest. Where an array has numbers for the columns, which do not fall, the first column is
-searched for.
+row of the tile has the largest. Where an array has numbers for the columns, which do not fall, the first step of the
+loop is searched for, or the last one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from irc.dialects import tile
+from irc.support.integers import ceil_div
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.predicates import Element, Sum
 from irc.tiling.program import Axis
@@ -40,25 +41,39 @@ class ColumnBounds:
         """From where to where the columns can have anything: the first is a multiple of a step, the last at most the
         last one there is."""
         first, end = self._code.index(0), self._code.index(self.column.extent)
-        for each in inequalities:
-            found = self._bound(each)
+        known = tuple(inequalities)
+        for each in known:
+            found = None if self._follows(each, known) else self._bound(each)
             if found is None:
                 continue
             bound, is_end = found
             if is_end:
                 end = self._code(arith.MinSIOp(bound, end))
-                continue
-            begin = self._code(arith.FloorDivSIOp(bound, self._code.index(self.step)))
-            begin = self._code(arith.MuliOp(begin, self._code.index(self.step)))
-            first = self._code(arith.MaxSIOp(begin, first))
+            else:
+                first = self._code(arith.MaxSIOp(bound, first))
         return first, end
+
+    def _follows(self, each: Sum, known: Iterable[Sum]) -> bool:
+        """Whether it says nothing that another inequality does not: of numbers that do not fall, that of a later place
+        is at least that of an earlier one. Documents that are equal need no bound on the side on which causality is."""
+        signs = {sign: element for element, sign in each.elements}
+        if len(each.elements) != 2 or signs.keys() != {1, -1}:
+            return False
+        later, earlier = signs[1], signs[-1]
+        is_one_array = later.argument == earlier.argument and later.is_ascending and earlier.is_ascending
+        places = self.stage.program.resolve(each.places)
+        if not is_one_array or not self._is_list(later) or places.terms or places.const < 0:
+            return False
+        distance = self._coords(later)[0] - self._coords(earlier)[0]
+        others = [self.stage.program.resolve(other.places) for other in known if not other.elements]
+        return any(not (rest := other - distance).terms and rest.const <= 0 for other in others)
 
     @property
     def _code(self) -> StageCode:
         return StageCode(self.stage)
 
     def _bound(self, inequality: Sum) -> tuple[SSAValue, bool] | None:
-        """The first column, or the end of the columns, for which it can hold of a row; None where it has no such."""
+        """The first step, or the end of the columns, for which it can hold of a row; None where it has no such."""
         places = self.stage.program.resolve(inequality.places)
         factor = dict(places.terms).get(self.column, 0)
         rest = Lin(tuple((a, f) for a, f in places.terms if a != self.column), places.const)
@@ -69,12 +84,12 @@ class ColumnBounds:
         if factor in (1, -1) and not along:
             if factor == -1:  # column <= rest
                 return self._most(rest + 1, others), True
-            return self._most(rest, others, negated=True), False
+            return self._step_of(self._most(rest, others, negated=True)), False
         if factor == 0 and len(along) == 1 and self._is_searched(along[0][0]):
             element, sign = along[0]
             if sign == -1:  # element <= rest
-                return self._count(element, self._most(rest, others)), True
-            return self._count(element, self._most(rest + 1, others, negated=True)), False
+                return self._end(element, self._most(rest, others)), True
+            return self._begin(element, self._most(rest + 1, others, negated=True)), False
         return None
 
     def _meets_columns(self, element: Element) -> bool:
@@ -146,12 +161,27 @@ class ColumnBounds:
         last = code(arith.SubiOp(code.index(extent), code.index(1))) if varies else code.index(extent - 1)
         return code(tile.LoadIndexOp(view, [code(arith.MinSIOp(at, last))], LIMIT, -LIMIT))
 
-    def _count(self, element: Element, most: SSAValue) -> SSAValue:
-        """How many elements are a number at most, of an array that does not fall."""
+    def _step_of(self, column: SSAValue) -> SSAValue:
+        """Where the step begins that a column is in."""
+        steps = self._code(arith.FloorDivSIOp(column, self._code.index(self.step)))
+        return self._code(arith.MuliOp(steps, self._code.index(self.step)))
+
+    def _begin(self, element: Element, most: SSAValue) -> SSAValue:
+        """Behind the steps whose last element is a number at most, of an array that does not fall."""
+        return self._searched(element, most, self.column.extent // self.step, self.step - 1)
+
+    def _end(self, element: Element, most: SSAValue) -> SSAValue:
+        """Behind the steps whose first element is a number at most, of an array that does not fall."""
+        return self._searched(element, most, ceil_div(self.column.extent, self.step), 0)
+
+    def _searched(self, element: Element, most: SSAValue, steps: int, place: int) -> SSAValue:
+        """Behind those of so many steps whose element of a place is a number at most."""
         code = self._code
 
-        def is_one(count: SSAValue, known: SSAValue) -> SSAValue:
-            view, at = code.view(element.argument), code(arith.SubiOp(known, code.index(1)))
-            return code.compare("sle", code(tile.LoadIndexOp(view, [at], LIMIT, -LIMIT)), most)
+        def is_one(trial: SSAValue, known: SSAValue) -> SSAValue:
+            step = code(arith.MuliOp(known, code.index(self.step)))
+            at = code(arith.AddiOp(step, code.index(place - self.step)))
+            number = code(tile.LoadIndexOp(code.view(element.argument), [at], LIMIT, -LIMIT))
+            return code.compare("sle", number, most)
 
-        return code.search(self.column.extent, is_one)
+        return code(arith.MuliOp(code.search(steps, is_one), code.index(self.step)))

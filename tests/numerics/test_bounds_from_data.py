@@ -158,6 +158,29 @@ def test_loops_are_bounded(name: str, end: str) -> None:
     assert len(bounded) == len(walks) - (end is BACKWARD and is_along_columns)
 
 
+@pytest.mark.parametrize("later", [0, 1])
+def test_one_array_for_rows_and_columns(later: int) -> None:
+    """Where causality goes no further than the row itself, it alone bounds the loops on its side."""
+    mask = f"(reshape(ascending(a), [1, S, 1]) == reshape(ascending(a), [1, 1, T])) & (j <= i + {later})"
+    text = ATTENTION + BACKWARD.replace("func f", "func back") + FORWARD
+    text = text.format(heads=HEADS, s=T, t=T, d=D, mask=mask, arrays=f"a: i32[{T}]", names="a")
+    each = np.arange(T)
+    seen = (DOCUMENTS[:, None] == DOCUMENTS) & (each <= each[:, None] + later)
+    q, k, v, g = drawn(*[(HEADS, T, D)] * 4)
+    p = weights(q, k, seen)
+    found = compiled(text, "sim")(q, k, v, DOCUMENTS)
+    assert_near(found, p @ v.astype(np.float64))
+    back = irc.compile(isolate(parse(text, "f.irc"), "back"), target="sim", arch="sm_90a")
+    q, k, v, g = (x.astype(np.float64) for x in (q, k, v, g))
+    along = g @ v.swapaxes(-1, -2)
+    slope = p * (along - (p * along).sum(-1, keepdims=True)) / np.sqrt(D)
+    expected = slope @ k, slope.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ g
+    for one, right in zip(
+        back(*(x.astype(ml_dtypes.bfloat16) for x in (q, k, v, g)), DOCUMENTS), expected, strict=True
+    ):
+        assert_near(one, right)
+
+
 def test_steps_beyond_the_bounds_are_not_read() -> None:
     """NaN times 0 would be NaN."""
     q, k, v = drawn((HEADS, S, D), (HEADS, T, D), (HEADS, T, D))

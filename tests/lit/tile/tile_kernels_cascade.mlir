@@ -156,11 +156,11 @@ func.func @falling(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<
   func.return %r : tensor<512x64xf32>
 }
 
-// A number for all rows bounds columns whatever it is. Numbers of the columns that do not fall are searched: how many of
-// 512 are small enough has four digits of three bits, the first of one.
+// A number for all rows bounds columns whatever it is. Numbers of the columns that do not fall are searched for steps:
+// how many of 8 begin with one that is small enough has two digits of three bits, the first of one.
 // CHECK-LABEL: tile.program @search_0
 // CHECK:           %[[N:.*]] = tile.load_index %n
-// CHECK-COUNT-22:  tile.load_index %a
+// CHECK-COUNT-8:   tile.load_index %a
 // CHECK-NOT:       tile.load_index
 // CHECK:           scf.for
 func.func @search(%q: tensor<64x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %n: tensor<1xi32>, %a: tensor<512xi32>) -> tensor<64x64xf32> {
@@ -178,4 +178,60 @@ func.func @search(%q: tensor<64x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<51
     kernel.yield %o : tensor<64x64xf32>
   }
   func.return %r : tensor<64x64xf32>
+}
+
+// Of documents that a query sees up to itself, those of earlier columns are no later ones: the end of the loop is the
+// place of the last row, and how many of 8 steps end in an earlier document is searched for.
+// CHECK-LABEL: tile.program @documents_0
+// CHECK:         tile.for_tiles (%[[M:.*]]) extents [512] steps [64]
+// CHECK:           %[[ROW:.*]] = arith.minsi %[[M]], %{{.*}} : index
+// CHECK-NEXT:      tile.load_index %d[%[[ROW]]]
+// CHECK-COUNT-8:   tile.load_index %d
+// CHECK-NOT:       tile.load_index
+// CHECK:           scf.for
+func.func @documents(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %d: tensor<512xi32>) -> tensor<512x64xf32> {
+  %r = kernel.fused @documents_0 cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<512x64xbf16>, %k_1 = %k : tensor<512x64xbf16>, %v_1 = %v : tensor<512x64xbf16>, %d_1 = %d : tensor<512xi32>) -> tensor<512x64xf32> {
+    %1 = nd.ascending %d_1 : tensor<512xi32>
+    %2 = nd.broadcast %1 {dims = [0]} : tensor<512xi32> -> tensor<512x512xi32>
+    %3 = nd.broadcast %1 {dims = [1]} : tensor<512xi32> -> tensor<512x512xi32>
+    %i = nd.iota {axis = 0} : tensor<512x512xi32>
+    %j = nd.iota {axis = 1} : tensor<512x512xi32>
+    %4 = nd.equal %2, %3 : tensor<512x512xi32> -> tensor<512x512xi1>
+    %5 = nd.less_equal %j, %i : tensor<512x512xi32> -> tensor<512x512xi1>
+    %6 = nd.bitwise_and %4, %5 : tensor<512x512xi1>
+    %zero = nd.constant 0.0 : tensor<512x512xf32>
+    %s = nd.matmul %q_1, %k_1 {lhs_contract = [1], rhs_contract = [1]} : tensor<512x64xbf16> -> tensor<512x512xf32>
+    %x = nd.where %6, %s, %zero : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    %p = nd.cast %x : tensor<512x512xf32> -> tensor<512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x64xbf16>) -> tensor<512x64xf32>
+    kernel.yield %o : tensor<512x64xf32>
+  }
+  func.return %r : tensor<512x64xf32>
+}
+
+// Where a query sees what is up to one column later, a later document may be in the loop: both ends are searched for.
+// CHECK-LABEL: tile.program @later_0
+// CHECK-COUNT-18:  tile.load_index %d
+// CHECK-NOT:       tile.load_index
+// CHECK:           scf.for
+func.func @later(%q: tensor<512x64xbf16>, %k: tensor<512x64xbf16>, %v: tensor<512x64xbf16>, %d: tensor<512xi32>) -> tensor<512x64xf32> {
+  %r = kernel.fused @later_0 cascade config<tile = {m = 64, k = 64}> (%q_1 = %q : tensor<512x64xbf16>, %k_1 = %k : tensor<512x64xbf16>, %v_1 = %v : tensor<512x64xbf16>, %d_1 = %d : tensor<512xi32>) -> tensor<512x64xf32> {
+    %1 = nd.ascending %d_1 : tensor<512xi32>
+    %2 = nd.broadcast %1 {dims = [0]} : tensor<512xi32> -> tensor<512x512xi32>
+    %3 = nd.broadcast %1 {dims = [1]} : tensor<512xi32> -> tensor<512x512xi32>
+    %one = nd.constant 1 : tensor<512x512xi32>
+    %i = nd.iota {axis = 0} : tensor<512x512xi32>
+    %j = nd.iota {axis = 1} : tensor<512x512xi32>
+    %next = nd.add %i, %one : tensor<512x512xi32>
+    %4 = nd.equal %2, %3 : tensor<512x512xi32> -> tensor<512x512xi1>
+    %5 = nd.less_equal %j, %next : tensor<512x512xi32> -> tensor<512x512xi1>
+    %6 = nd.bitwise_and %4, %5 : tensor<512x512xi1>
+    %zero = nd.constant 0.0 : tensor<512x512xf32>
+    %s = nd.matmul %q_1, %k_1 {lhs_contract = [1], rhs_contract = [1]} : tensor<512x64xbf16> -> tensor<512x512xf32>
+    %x = nd.where %6, %s, %zero : (tensor<512x512xi1>, tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    %p = nd.cast %x : tensor<512x512xf32> -> tensor<512x512xbf16>
+    %o = nd.matmul %p, %v_1 {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x64xbf16>) -> tensor<512x64xf32>
+    kernel.yield %o : tensor<512x64xf32>
+  }
+  func.return %r : tensor<512x64xf32>
 }
