@@ -167,7 +167,7 @@ class KernelPrinter:
             self.use("TensorMap")
             return f"const {'' if reference else '__grid_constant__ '}TensorMap{reference} {name}"
         if isinstance(value.type, PtrType):
-            restrict = "" if self.kernel.aliased is not None else " __restrict__"
+            restrict = "" if self.kernel.may_overlap(value) else " __restrict__"
             const = "" if self.kernel.written[index] else "const "
             return f"{const}{self.type(value.type.element)}*{restrict} {name}"
         return f"const {self.type(value.type)} {name}"

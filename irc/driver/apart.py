@@ -126,7 +126,7 @@ def _finished(
     level `cuda`, and what is compiled."""
     order = sorted(range(len(kernels)), key=lambda number: -lowered[number].ops)
     requests = [
-        (number, kernel.symbol, kernel.max_sets, kernel.aliased is not None)
+        (number, kernel.symbol, kernel.max_sets, kernel.overlapping)
         for number, kernel in ((number, kernels[number]) for number in order)
     ]
     pieces: dict[int, Piece] = {}

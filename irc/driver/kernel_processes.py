@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ class KernelProcesses:
         return [found[number] for number in range(len(jobs))]
 
     def finish(
-        self, kernels: Sequence[tuple[int, str, int, bool]], finished: Callable[[int, Finished], object]
+        self, kernels: Sequence[tuple[int, str, int, Collection[int]]], finished: Callable[[int, Finished], object]
     ) -> None:
         """Finishes the kernels of jobs, in order: the number of the job, and what `Lowering.finish` takes. `finished`
         is called with the number and what became of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,15 +98,15 @@ class Lowering:
         manager = PassManager(self._context, checked=False, reproduces=False)
         manager.run(module, [Step(each) for each in passes_of(names, **job.options)])
 
-    def finish(self, name: str, sets: int, is_aliased: bool) -> Finished:
+    def finish(self, name: str, sets: int, overlapping: Collection[int]) -> Finished:
         """Does to the kernel what the plan did to its head."""
         module = self._modules.pop(name)
         (kernel,) = module.ops
         assert isinstance(kernel, KernelOp)
         if sets > 1:
             kernel.sets = number(sets)
-        if is_aliased:
-            allow_overwriting(kernel)
+        if overlapping:
+            allow_overwriting(kernel, overlapping)
         verify(module, after="build-host-plan")
         return Finished(print_piece(kernel), print_kernels([kernel]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     SymbolRefAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
@@ -28,7 +27,7 @@ from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import CollectiveOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
 from irc.ir.donation import donations
-from irc.ir.properties import number, values_of
+from irc.ir.properties import number, numbers, values_of
 from irc.ir.rewriting import location_of
 from irc.planning.group_launches import Member, group
 from irc.support.diagnostics import IrcError
@@ -205,8 +204,9 @@ class Steps:
             raise IrcError("donated arguments cannot be exchanged for each other", location)
         step = self.steps[writer]
         step.needs = sorted({*step.needs, *self._readers(argument, writer)})
-        if argument in step.reads and step.kernel is not None:
-            allow_overwriting(self.kernels[step.kernel])
+        read = [number for number, value in enumerate(step.reads) if value is argument]
+        if read and step.kernel is not None:
+            allow_overwriting(self.kernels[step.kernel], [*read, len(step.reads) + step.writes.index(root)])
 
     def _fill_updated(self) -> None:
         """Copies what the results of launches hold where nothing is stored, unless they are written over it."""
@@ -225,8 +225,8 @@ class Steps:
         groups = group([step.needs for step in self.steps], members, self.collectives)
         places = {step: place for place, steps in enumerate(groups) for step in steps}
         made: list[Step] = []
-        for numbers in groups:
-            step = _joined([self.steps[number] for number in numbers])
+        for joined in groups:
+            step = _joined([self.steps[number] for number in joined])
             step.needs = sorted({places[need] for need in step.needs})
             made.append(step)
         self.steps = made
@@ -298,11 +298,11 @@ def _take_sets(kernel: KernelOp, sets: int) -> None:
     kernel.sets = number(max(sets, kernel.max_sets))
 
 
-def allow_overwriting(kernel: KernelOp) -> None:
-    """The kernel may be launched with memory that it reads and writes."""
-    kernel.aliased = UnitAttr()
+def allow_overwriting(kernel: KernelOp, operands: Iterable[int]) -> None:
+    """The kernel may be launched with memory that it reads and writes, as operands of the launch."""
+    kernel.aliased = numbers(sorted({*kernel.overlapping, *operands}))
     for op in kernel.walk():
-        if isinstance(op, GlobalLoadOp) and op.is_read_only:
+        if isinstance(op, GlobalLoadOp) and op.is_read_only and kernel.may_overlap(op.pointer):
             op.cache = None
 
 

@@ -133,11 +133,11 @@ def test_clauses_round_trip() -> None:
     text = in_kernel(
         "",
         f"%m: {MAP}, %p: !cuda.ptr<i8>, %n: i64",
-        "grid [4, 2, 1] block 128 cluster [2, 1, 1] shared 4096 index 64 min_blocks 2 operands [0, 0, 1] writes [0, 0, 0] aliased",
+        "grid [4, 2, 1] block 128 cluster [2, 1, 1] shared 4096 index 64 min_blocks 2 operands [0, 0, 1] writes [0, 0, 0] aliased [0, 2]",
     )
     module = parse(text)
     printed = str(module)
-    assert "min_blocks 2 operands [0, 0, 1] writes [0, 0, 0] aliased {" in printed
+    assert "min_blocks 2 operands [0, 0, 1] writes [0, 0, 0] aliased [0, 2] {" in printed
     assert parse(printed).is_structurally_equivalent(module)
 
 

@@ -290,7 +290,7 @@ builtin.module attributes {irc.target = "sm_90a"} {
     host.launch @add(%result0, %w, %result0) : (!host.buffer<128>, !host.buffer<128>, !host.buffer<128>)
     host.return
   }
-  cuda.kernel @add(%a: !cuda.ptr<f32>, %w: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] aliased {
+  cuda.kernel @add(%a: !cuda.ptr<f32>, %w: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] aliased [0, 2] {
     %zero = arith.constant 0 : index
     %y = cuda.registers : !cuda.registers<1 x f32>
     cuda.load %w[%zero] -> %y[%zero] : !cuda.ptr<f32> -> !cuda.registers<1 x f32>

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
-    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue, Use
 from xdsl.irdl import (
@@ -55,7 +54,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     may describe one); `writes` is 1 for an argument through which the kernel may write. `in_place` has pairs of launch
     operands: the second may be written to the memory of the first; of those in `updates` the second holds before the
     launch what the first does. `sums` are launch operands that are zero before the launch, to which it adds. Pointers
-    do not overlap, unless `aliased` is there.
+    do not overlap, except those of the launch operands in `aliased`.
     `dims` names those of the module whose sizes are operands of the launch behind its arrays, each a multiple of what
     the dim is a multiple of; `domains` are those whose tiles the grid has then: of each the blocks of a cluster, the
     most clusters (0: any number), and an extent and a step along each dimension.
@@ -81,7 +80,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     sums = opt_prop_def(DenseArrayBase)
     dims = opt_prop_def(ArrayAttr)
     domains = opt_prop_def(ArrayAttr)
-    aliased = opt_prop_def(UnitAttr)
+    aliased = opt_prop_def(DenseArrayBase)
     sets = opt_prop_def(IntegerAttr)
     entry = opt_prop_def(StringAttr)
     given = opt_prop_def(ArrayAttr[StringAttr])
@@ -108,7 +107,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         sums: Sequence[int] | None = None,
         dims: Sequence[str] | None = None,
         domains: ArrayAttr | None = None,
-        aliased: bool = False,
+        aliased: Sequence[int] | None = None,
         sets: int = 1,
         entry: str | None = None,
         given: Sequence[str] | None = None,
@@ -132,7 +131,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "sums": numbers(sums),
                 "dims": None if dims is None else ArrayAttr(map(StringAttr, dims)),
                 "domains": domains,
-                "aliased": UnitAttr() if aliased else None,
+                "aliased": numbers(aliased),
                 "sets": number(sets) if sets != 1 else None,
                 "entry": None if entry is None else StringAttr(entry),
                 "given": ArrayAttr(map(StringAttr, given)) if given else None,
@@ -173,6 +172,18 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     def summed(self) -> frozenset[int]:
         """The launch operands that are zero before the launch."""
         return frozenset(() if self.sums is None else values_of(self.sums))
+
+    @property
+    def overlapping(self) -> frozenset[int]:
+        """The launch operands whose memory may be that of another one."""
+        return frozenset(() if self.aliased is None else values_of(self.aliased))
+
+    def may_overlap(self, pointer: SSAValue) -> bool:
+        """Whether another argument may have the memory of a pointer."""
+        if not self.overlapping:
+            return False
+        arguments = zip(self.arguments, self.operand_of_argument, strict=True)
+        return all(argument is not pointer or operand in self.overlapping for argument, operand in arguments)
 
     @property
     def dim_names(self) -> tuple[str, ...]:
@@ -312,7 +323,7 @@ def _named(argument: SSAValue) -> str:
     return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
 
 
-_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "updates", "sums")
+_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "updates", "sums", "aliased")
 _CLAUSES = (
     "grid",
     "block",
@@ -337,8 +348,6 @@ _LINES = ("given", "code")
 
 
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:
-    if key == "aliased":
-        return UnitAttr()
     if key == "entry":
         return StringAttr(parser.parse_str_literal())
     if key in _LINES:

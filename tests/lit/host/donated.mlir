@@ -1,9 +1,10 @@
 // RUN: irc-opt %s -p build-host-plan | filecheck %s
 
-// A kernel that is launched in place has pointers that overlap, and reads through no cache that would not see it.
+// A kernel that is launched in place has pointers that overlap, and reads them through no cache that would not see it.
 // CHECK: cuda.kernel @update
-// CHECK-SAME: in_place [0, 2] aliased
-// CHECK-NOT: cache
+// CHECK-SAME: in_place [0, 2] aliased [0, 2]
+// CHECK-NOT: %w{{.*}}cache
+// CHECK: cuda.load %g{{.*}} {cache = "read_only"}
 // CHECK: cuda.kernel @neg
 // CHECK-NOT: aliased
 cuda.kernel @update(%w: !cuda.ptr<f32>, %g: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] in_place [0, 2] {
@@ -13,6 +14,7 @@ cuda.kernel @update(%w: !cuda.ptr<f32>, %g: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) 
   cuda.load %w[%zero] -> %x[%zero] {cache = "evict_last"} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
   %y = cuda.registers : !cuda.registers<4 x f32>
   cuda.load_across %w[%zero] -> %y[%zero] {cache = "read_only"} : !cuda.ptr<f32> -> !cuda.registers<4 x f32>
+  cuda.load %g[%zero] -> %x[%zero] {cache = "read_only"} : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
   cuda.store %x[%zero], %r[%zero] : !cuda.registers<1 x f32> -> !cuda.ptr<f32>
   cuda.return
 }

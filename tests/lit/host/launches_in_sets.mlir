@@ -18,7 +18,7 @@ cuda.kernel @planes(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 2] block
 }
 
 // CHECK: cuda.kernel @update
-// CHECK-SAME: aliased sets 2
+// CHECK-SAME: aliased [0, 2] sets 2
 // CHECK: cuda.kernel @add
 // CHECK-NOT: sets
 // CHECK: cuda.kernel @neg
