@@ -43,9 +43,9 @@ TURN_ROWS = 192
 """Rows from which on warp groups issue the first product of a step in turn: the exponentials of one of three run beside
 the products of the others. Two do so without turns, and steps that a mask may be applied to run best in order."""
 
-MORE_ROWS, MORE_ROWS_MASKED = 1.17, 1.05
+MORE_ROWS = 1.17
 """The speed of a block of the most rows for each of its rows, of one of the fewest, where the config sets no `m`: on an
-H200, at 64 columns."""
+H200, at 64 columns. Masked ones are no faster."""
 
 STEPS = (128, 96, 80, 64, 48, 32, 16)
 """Columns of the scores of a step, the most first. 112 are slower than either neighbor on an H200."""
@@ -80,8 +80,9 @@ class CascadeProblem:
     operands for each row, and for each column of the scores; apart: these where an operand of two products has a
     buffer for each. channels: of operands. columns: of the products, all together. moved: bytes of results, and of
     arrays that are read with them, for each row. size: bytes of an operand's element. is_loadable: whether tensor
-    maps load all operands. is_masked: whether the work of a block may depend on its rows. is_relative: whether
-    exponentials are relative to a reduction. lasting: values for each of the scores that stay until other scores
+    maps load all operands. is_masked: whether the work of a block may depend on its rows. is_searched: whether numbers
+    of an array, which do not fall, may say from where to where its columns go. is_relative: whether exponentials are
+    relative to a reduction. lasting: values for each of the scores that stay until other scores
     are there, beside one of each. summed: columns of the products that contract the rows, of which each step adds a
     part to sums. page: rows of the pages in which operands lie along the columns, 0 where none does. batches: those
     that tiles walk over together, and how often there are so many."""
@@ -97,6 +98,7 @@ class CascadeProblem:
     size: int
     is_loadable: bool
     is_masked: bool
+    is_searched: bool
     is_relative: bool
     lasting: int
     channels: int
@@ -162,6 +164,7 @@ def cascade_problem(kernel: FusedOp, config: ConfigAttr) -> CascadeProblem:
         multiplied(cascade.products[0], 0).size,
         all(_is_loadable(op, side) for op, side in operands),
         any(isinstance(op, nd.WhereOp) for op in kernel.block.ops),
+        any(isinstance(op, nd.AscendingOp) for op in kernel.block.ops),
         bool(cascade.references),
         _lasting(cascade),
         len(held) + len(streamed),
@@ -252,10 +255,9 @@ def _choose(
 
 
 def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
-    """Blocks with as much work each stay on their SMs, and short ones do. Of others, the longest begin first, on the
-    next SM that is free. Where no step fits beside what is held and stored, blocks of one warp group hold less. They
-    do where each step has several scores, too, and only one step fits: its operands stay until its last product, and
-    nothing is loaded meanwhile."""
+    """Where no step fits beside what is held and stored, blocks of one warp group hold less. They do where each step
+    has several scores, too, and only one step fits: its operands stay until its last product, and nothing is loaded
+    meanwhile."""
     asked = (given.tile or {}).get("m")
     rows = [asked] if asked else dict.fromkeys([_rows(problem, machine, given), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
@@ -270,14 +272,15 @@ def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
 
 
 def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
-    """Blocks of one warp group that share an SM, where each has few steps, or they have unequal numbers of them: one
-    begins or ends while others multiply."""
-    is_short = problem.steps <= SHORT
+    """Blocks of one warp group that share an SM, where each has few steps: one begins or ends while others multiply.
+    What an array has numbers for is in many parts, of which a block has few."""
+    is_short = problem.steps <= SHORT or (problem.is_searched and problem.scores == 1)
     if problem.scores > 1:
         shapes = [(2, 64)] if is_short else []
     else:
         shapes = [(3, 64)] if is_short and problem.is_masked else []
-        shapes += [(2, 128)] if is_short or problem.is_masked else []
+        shapes += [(2, 128)] if is_short else []
+        shapes += [(2, 64)] if problem.is_searched else []
     is_open = given.occupancy is None and "k" not in (given.tile or {})
     for blocks, longest in shapes if is_open else []:
         step = gcd(longest, problem.page)
@@ -286,11 +289,10 @@ def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -
             continue
         for stages in counts:
             if problem.taken(WGMMA_ROWS, step, stages) <= block_memory(machine, blocks):
-                yield _config(problem, WGMMA_ROWS, step, stages, "persistent").replace(occupancy=blocks)
+                yield _config(problem, WGMMA_ROWS, step, stages, _schedule(problem)).replace(occupancy=blocks)
 
 
 def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
-    schedule = "grid" if problem.is_masked and problem.steps > SHORT else "persistent"
     allowed, asked = problem.allowed_registers(rows, machine), (given.tile or {}).get("k")
     steps = [asked] if asked else [step for step in STEPS if problem.registers(step) <= allowed]
     steps = [step for step in steps if problem.is_divided(rows, step) and problem.is_of_page(step)]
@@ -298,7 +300,19 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
     for step, stages in [(step, stages) for step, most in counts for stages in range(most, 0, -1)]:
         if problem.taken(rows, step, stages) <= machine.shared_memory:
             takes_turns = rows >= TURN_ROWS and problem.scores == 1 and not problem.is_masked
-            yield _config(problem, rows, step, stages, schedule).replace(turns=True if takes_turns else None)
+            config = _config(problem, rows, step, stages, _schedule(problem))
+            yield config.replace(turns=True if takes_turns else None)
+
+
+def _schedule(problem: CascadeProblem) -> str:
+    """Blocks stay on their SMs, and load for a tile while they multiply for the one before. Where the work of tiles
+    differs, they take the next one when they have loaded all of one. Of gradients, which were not timed so, and of rows
+    that are one tile, the longest begin first, on the next SM that is free."""
+    if not problem.is_masked:
+        return "persistent"
+    if problem.scores == 1 and problem.rows > WGMMA_ROWS:
+        return "dynamic"
+    return "grid" if problem.steps > SHORT else "persistent"
 
 
 def _config(problem: CascadeProblem, rows: int, step: int, stages: int, schedule: str) -> ConfigAttr:
@@ -316,8 +330,8 @@ def _config(problem: CascadeProblem, rows: int, step: int, stages: int, schedule
 
 
 def _shared_evenly(problem: CascadeProblem, machine: Target, config: ConfigAttr) -> ConfigAttr:
-    """Of blocks that stay, the group of batches with which their shares are most equal, where loops go up to the
-    diagonal."""
+    """Of blocks that stay, and have the tiles of their numbers, the group of batches with which their shares are most
+    equal, where loops go up to the diagonal."""
     is_square = problem.rows == problem.steps
     if config.group is None or config.tile is None or config.schedule != "persistent" or not is_square:
         return config
@@ -334,7 +348,7 @@ def _rows(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> int:
         return WGMMA_ROWS
     need = problem.registers((given.tile or {}).get("k", STEPS[0]))
     held = [rows for rows in ROWS if need <= problem.allowed_registers(rows, machine)] or [min(ROWS)]
-    more = MORE_ROWS_MASKED if problem.is_masked else MORE_ROWS
+    more = 1 if problem.is_masked else MORE_ROWS
     return min(held, key=lambda rows: rows * ceil_div(problem.rows, rows) / (more if rows > min(ROWS) else 1))
 
 

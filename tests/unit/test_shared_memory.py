@@ -78,8 +78,8 @@ def attention(batches: int, heads: int, length: int, size: int) -> str:
         (product(2048, 2048, 2048), "persistent"),
         (product(8192, 8192, 8192), "pingpong"),
         (product(64, 8192, 8192), "persistent"),
-        (attention(4, 16, 4096, 128), "grid"),
-        (attention(16, 12, 1024, 64), "persistent"),
+        (attention(4, 16, 4096, 128), "dynamic"),
+        (attention(16, 12, 1024, 64), "dynamic"),
     ],
 )
 def test_the_config_and_the_passes_count_what_is_planned(text: str, schedule: str) -> None:

@@ -367,7 +367,7 @@ func.func @narrow(%x: tensor<4096x64xbf16>, %w: tensor<2048x64xbf16>) -> tensor<
   func.return %r : tensor<4096x64xf32>
 }
 
-// Blocks of one warp group share an SM where each has few steps, or they have unequal numbers of them.
+// Blocks of one warp group share an SM where each has few steps.
 // CHECK:      @side_by_side cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "persistent", split = 4, occupancy = 2, indexing = "tma", instruction = "wgmma">
 func.func @side_by_side(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>) -> tensor<4096x64xf32> {
   %r = kernel.fused @side_by_side cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<1024x64xbf16>) -> tensor<4096x64xf32> {
@@ -379,7 +379,7 @@ func.func @side_by_side(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>) -> t
   func.return %r : tensor<4096x64xf32>
 }
 
-// CHECK:      @three_masked cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", group = 128, split = 4, occupancy = 3, indexing = "tma", instruction = "wgmma">
+// CHECK:      @three_masked cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "dynamic", group = 128, split = 4, occupancy = 3, indexing = "tma", instruction = "wgmma">
 func.func @three_masked(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>, %seen: tensor<4096x1024xi1>) -> tensor<4096x64xf32> {
   %r = kernel.fused @three_masked cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<1024x64xbf16>, %m = %seen : tensor<4096x1024xi1>) -> tensor<4096x64xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<1024x64xbf16>) -> tensor<4096x1024xf32>
@@ -392,7 +392,8 @@ func.func @three_masked(%x: tensor<4096x64xbf16>, %w: tensor<1024x64xbf16>, %see
   func.return %r : tensor<4096x64xf32>
 }
 
-// CHECK:      @two_masked cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "persistent", group = 32, split = 4, occupancy = 2, indexing = "tma", instruction = "wgmma">
+// With more steps blocks of two warp groups load less for each row. A third one gains nothing beside a mask.
+// CHECK:      @two_masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "dynamic", group = 32, split = 4, indexing = "tma", instruction = "wgmma">
 func.func @two_masked(%x: tensor<4096x64xbf16>, %w: tensor<4096x64xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
   %r = kernel.fused @two_masked cascade (%a = %x : tensor<4096x64xbf16>, %b = %w : tensor<4096x64xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x64xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x64xbf16>, tensor<4096x64xbf16>) -> tensor<4096x4096xf32>
@@ -405,9 +406,9 @@ func.func @two_masked(%x: tensor<4096x64xbf16>, %w: tensor<4096x64xbf16>, %seen:
   func.return %r : tensor<4096x64xf32>
 }
 
-// With a mask, rows may have more columns than others: blocks go where an SM is free, batches of 16 MB of right operands
-// together.
-// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "grid", group = 16, split = 4, indexing = "tma", instruction = "wgmma">
+// With a mask, rows may have more columns than others: blocks take tiles as they come to them, batches of 16 MB of right
+// operands together.
+// CHECK:      @masked cascade config<tile = {m = 128, k = 128}, stages = 2, warps = 8, schedule = "dynamic", group = 16, split = 4, indexing = "tma", instruction = "wgmma">
 func.func @masked(%x: tensor<4096x128xbf16>, %w: tensor<4096x128xbf16>, %seen: tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
   %r = kernel.fused @masked cascade (%a = %x : tensor<4096x128xbf16>, %b = %w : tensor<4096x128xbf16>, %m = %seen : tensor<4096x4096xi1>) -> tensor<4096x128xf32> {
     %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [1]} : (tensor<4096x128xbf16>, tensor<4096x128xbf16>) -> tensor<4096x4096xf32>

@@ -41,18 +41,45 @@ func.func @kernel(%0: tensor<4x4x4x1024xf32>, %1: tensor<4x1024x16x128xbf16>, %2
   func.return %7, %8, %9, %10 : tensor<4x4x1024x128xbf16>, tensor<4x1024x4x128xf32>, tensor<4x4x4x1024x128xf32>, tensor<4x1024x4x128xbf16>
 }
 
-// Loops up to the diagonal: of up to 128 batches that share a third of the L2, as many are walked over together as give
-// each of 396 blocks about as much to do.
-// CHECK: @shares cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", group = 66, occupancy = 3,
-func.func @shares(%x: tensor<192x1024x64xbf16>, %w: tensor<192x1024x64xbf16>, %seen: tensor<1024x1024xi1>) -> tensor<192x1024x64xf32> {
-  %r = kernel.fused @shares cascade (%a = %x : tensor<192x1024x64xbf16>, %b = %w : tensor<192x1024x64xbf16>, %m = %seen : tensor<1024x1024xi1>) -> tensor<192x1024x64xf32> {
-    %c = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<192x1024x64xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x1024xf32>
-    %z = nd.constant 0.0 : tensor<192x1024x1024xf32>
-    %n = nd.broadcast %m {dims = [1, 2]} : tensor<1024x1024xi1> -> tensor<192x1024x1024xi1>
-    %s = nd.where %n, %c, %z : (tensor<192x1024x1024xi1>, tensor<192x1024x1024xf32>, tensor<192x1024x1024xf32>) -> tensor<192x1024x1024xf32>
-    %d = nd.cast %s : tensor<192x1024x1024xf32> -> tensor<192x1024x1024xbf16>
-    %e = nd.matmul %d, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<192x1024x1024xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x64xf32>
-    kernel.yield %e : tensor<192x1024x64xf32>
+// Gradients with loops up to the diagonal: of up to 128 batches that share two thirds of the L2, as many are walked over
+// together as give each of 264 blocks about as much to do.
+// CHECK: @shares cascade config<tile = {m = 64, k = 64}, stages = 2, warps = 4, schedule = "persistent", group = 88, occupancy = 2,
+func.func @shares(%q: tensor<192x1024x64xbf16>, %k: tensor<192x1024x64xbf16>, %v: tensor<192x1024x64xbf16>, %g: tensor<192x1024x64xbf16>) -> (tensor<192x1024x64xf32>, tensor<192x1024x64xf32>) {
+  %dk, %dv = kernel.fused @shares cascade (%a = %q : tensor<192x1024x64xbf16>, %b = %k : tensor<192x1024x64xbf16>, %c = %v : tensor<192x1024x64xbf16>, %d = %g : tensor<192x1024x64xbf16>) -> (tensor<192x1024x64xf32>, tensor<192x1024x64xf32>) {
+    %columns = nd.iota {axis = 2} : tensor<192x1024x1024xi32>
+    %rows = nd.iota {axis = 1} : tensor<192x1024x1024xi32>
+    %seen = nd.less_equal %columns, %rows : tensor<192x1024x1024xi32> -> tensor<192x1024x1024xi1>
+    %none = nd.constant -inf : tensor<192x1024x1024xf32>
+    %scores = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<192x1024x64xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x1024xf32>
+    %masked = nd.where %seen, %scores, %none : (tensor<192x1024x1024xi1>, tensor<192x1024x1024xf32>, tensor<192x1024x1024xf32>) -> tensor<192x1024x1024xf32>
+    %p = nd.exp2 %masked : tensor<192x1024x1024xf32>
+    %slope = nd.matmul %d, %c {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<192x1024x64xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x1024xf32>
+    %ds = nd.mul %p, %slope : tensor<192x1024x1024xf32>
+    %left = nd.cast %ds : tensor<192x1024x1024xf32> -> tensor<192x1024x1024xbf16>
+    %dk = nd.matmul %left, %a {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1]} : (tensor<192x1024x1024xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x64xf32>
+    %weights = nd.cast %p : tensor<192x1024x1024xf32> -> tensor<192x1024x1024xbf16>
+    %dv = nd.matmul %weights, %d {lhs_batch = [0], rhs_batch = [0], lhs_contract = [1], rhs_contract = [1]} : (tensor<192x1024x1024xbf16>, tensor<192x1024x64xbf16>) -> tensor<192x1024x64xf32>
+    kernel.yield %dk, %dv : tensor<192x1024x64xf32>, tensor<192x1024x64xf32>
   }
-  func.return %r : tensor<192x1024x64xf32>
+  func.return %dk, %dv : tensor<192x1024x64xf32>, tensor<192x1024x64xf32>
+}
+
+// What numbers that do not fall say of documents leaves a block few steps: small ones share an SM, and take tiles while
+// they run.
+// CHECK: @documents cascade config<tile = {m = 64, k = 128}, stages = 2, warps = 4, schedule = "dynamic", group = 16, occupancy = 2,
+func.func @documents(%q: tensor<64x4096x128xbf16>, %k: tensor<64x4096x128xbf16>, %ids: tensor<4096xi32>) -> tensor<64x4096x128xbf16> {
+  %r = kernel.fused @documents cascade (%a = %q : tensor<64x4096x128xbf16>, %b = %k : tensor<64x4096x128xbf16>, %i = %ids : tensor<4096xi32>) -> tensor<64x4096x128xbf16> {
+    %sorted = nd.ascending %i : tensor<4096xi32>
+    %row = nd.broadcast %sorted {dims = [1]} : tensor<4096xi32> -> tensor<64x4096x4096xi32>
+    %column = nd.broadcast %sorted {dims = [2]} : tensor<4096xi32> -> tensor<64x4096x4096xi32>
+    %seen = nd.equal %row, %column : tensor<64x4096x4096xi32> -> tensor<64x4096x4096xi1>
+    %none = nd.constant 0.0 : tensor<64x4096x4096xf32>
+    %scores = nd.matmul %a, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [2]} : (tensor<64x4096x128xbf16>, tensor<64x4096x128xbf16>) -> tensor<64x4096x4096xf32>
+    %masked = nd.where %seen, %scores, %none : (tensor<64x4096x4096xi1>, tensor<64x4096x4096xf32>, tensor<64x4096x4096xf32>) -> tensor<64x4096x4096xf32>
+    %p = nd.cast %masked : tensor<64x4096x4096xf32> -> tensor<64x4096x4096xbf16>
+    %s = nd.matmul %p, %b {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<64x4096x4096xbf16>, tensor<64x4096x128xbf16>) -> tensor<64x4096x128xf32>
+    %y = nd.cast %s : tensor<64x4096x128xf32> -> tensor<64x4096x128xbf16>
+    kernel.yield %y : tensor<64x4096x128xbf16>
+  }
+  func.return %r : tensor<64x4096x128xbf16>
 }
