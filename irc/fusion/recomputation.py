@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -246,7 +246,8 @@ def _widened(block: Block, limit: int) -> set[Operation]:
     """The cheap elementwise ops of a product's result and of small arguments, through at most `limit` of them, whose
     values are stored wider than the product: kernels behind it read that, and do them again. In the gradient of a layer
     normalization that is the product with the weights, f32, of a gradient that was declared bf16."""
-    depths: dict[Operation, int] = {}
+    found: dict[Operation, tuple[int, int]] = {}
+    """Bytes of an element of the product, as it is stored, and how many ops are behind it."""
     for op in block.ops:
         if not is_cheap(op) or not is_elementwise(op) or escapes(op) or any(map(is_contraction, _users(op))):
             continue
@@ -257,11 +258,12 @@ def _widened(block: Block, limit: int) -> set[Operation]:
         owner = whole[0].owner if len(whole) == 1 else None
         if not all(_is_given(_spread(value)) for value in op.operands if value not in whole):
             continue
-        if not isinstance(owner, Operation) or not (is_contraction(owner) or owner in depths):
+        if not isinstance(owner, Operation) or not (is_contraction(owner) or owner in found):
             continue
-        if depths.get(owner, 0) < limit:
-            depths[op] = depths.get(owner, 0) + 1
-    return {op for op in depths if stored_element(_product_of(op, depths)).size < stored_element(op.results[0]).size}
+        stored, depth = found[owner] if owner in found else (stored_element(whole[0]).size, 0)
+        if depth < limit:
+            found[op] = stored, depth + 1
+    return {op for op, (stored, _) in found.items() if stored < stored_element(op.results[0]).size}
 
 
 def _spread(value: SSAValue) -> SSAValue:
@@ -276,15 +278,6 @@ def _is_given(value: SSAValue) -> bool:
     while isinstance(value.owner, Operation) and is_cast(value.owner):
         value = value.owner.operands[0]
     return _is_argument(value) or (isinstance(value.owner, Operation) and is_made(value.owner))
-
-
-def _product_of(op: Operation, depths: Container[Operation]) -> SSAValue:
-    """The result of the product that such an op is computed from."""
-    return next(
-        value if is_contraction(value.owner) else _product_of(value.owner, depths)
-        for value in op.operands
-        if isinstance(value.owner, Operation) and (is_contraction(value.owner) or value.owner in depths)
-    )
 
 
 def _is_mask(op: Operation, cone: set[Operation]) -> bool:
