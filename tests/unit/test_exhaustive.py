@@ -152,6 +152,8 @@ def test_without_a_gpu_everything_is_compiled(
     assert "40 configs" in capsys.readouterr().out.splitlines()[-1]
     assert main(["exhaustive", str(tmp_path / "rows.jsonl")]) == 1
     assert "no GPU is here" in capsys.readouterr().err
+    assert main(["exhaustive", str(tmp_path / "rows.jsonl"), "--compile-only", "--product", "long"]) == 1
+    assert "--product long: expected a time" in capsys.readouterr().err
 
 
 def row(name: str, order: int | None, gain: float, **more: Any) -> dict[str, Any]:

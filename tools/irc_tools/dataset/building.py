@@ -18,7 +18,7 @@ from irc.driver.tuning import COMPILE_MEMORY
 from irc.tuning.bench import STOPPED, TIMED, Fault
 from irc.tuning.session import Settings
 from irc.tuning.workers import Setup, Timing
-from irc_tools.dataset.crew import Crew
+from irc_tools.dataset.crew import Crew, arrivals
 from irc_tools.dataset.planning import Built, Plan, PlanJob
 from irc_tools.dataset.rows import COMPILED, Row
 from irc_tools.dataset.sources import Source
@@ -59,15 +59,14 @@ class _Kernel:
 
 
 class Pipeline:
-    """Compiles the candidates of programs' kernels in processes of its own."""
+    """Has the candidates of programs' kernels compiled by a crew."""
 
-    def __init__(self, setup: Setup, sources: Sequence[Source], wanted: Wanted, settings: Settings, log: Log):
-        self._wanted, self._log = wanted, log
+    def __init__(self, crew: Crew, sources: Sequence[Source], wanted: Wanted, log: Log):
+        self._crew, self._wanted, self._log = crew, wanted, log
         self._ready: queue.SimpleQueue[_Kernel | None] = queue.SimpleQueue()
         self._known: set[Key] = set()
         self._left = len(sources)
         """Jobs that are not done."""
-        self._crew = Crew(setup, settings.worker_count, settings.compile_timeout)
         for number, source in enumerate(sources):
             job = PlanJob(source, wanted.arch, wanted.count, wanted.seed)
             self._crew.put((number - AHEAD,), job, partial(self._planned, source, number))
@@ -75,18 +74,8 @@ class Pipeline:
     def kernels(self, deadline: float) -> Iterator[tuple[Plan, list[Built | Fault]]]:
         """Kernels whose candidates are compiled, and what became of each. Ends with the programs, or at the
         deadline."""
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                kernel = self._ready.get(timeout=left)
-            except queue.Empty:
-                return
-            if kernel is None:
-                return
+        for kernel in arrivals(self._ready, deadline):
             yield kernel.plan, [kernel.compiled[number] for number in range(len(kernel.plan.candidates))]
-
-    def close(self) -> None:
-        """Ends the processes."""
-        self._crew.close()
 
     def _planned(self, source: Source, order: int, found: Any) -> None:
         if isinstance(found, Fault):
@@ -157,19 +146,20 @@ def timed(timing: Timing, built: Builts, settings: Settings, deadline: float) ->
     for number in list(jobs)[1:]:
         if time.monotonic() > deadline:
             break
-        found[number] = _measured(timing, jobs[number], SLOW * reference, settings)
+        found[number] = measured(timing, jobs[number], SLOW * reference, settings)
     timed_ones = [n for n in jobs if (result := found[n]) is not None and result.outcome == TIMED]
     for number, again in zip(timed_ones, _by_turns(timing, [jobs[n] for n in timed_ones], settings), strict=False):
         found[number] = again
     return found
 
 
-def _measured(timing: Timing, job: CompiledJob, limit: float, settings: Settings) -> Result:
+def measured(timing: Timing, job: CompiledJob, limit: float, settings: Settings) -> Result:
+    """What becomes of a candidate, which is stopped where it takes longer than the limit."""
     try:
-        measured = timing.measure(job, limit, settings.run_timeout)
+        found = timing.measure(job, limit, settings.run_timeout)
     except Fault as fault:
         return Result.of(fault)
-    return Result(STOPPED if measured.is_stopped else TIMED, seconds=measured.seconds)
+    return Result(STOPPED if found.is_stopped else TIMED, seconds=found.seconds)
 
 
 def _by_turns(timing: Timing, jobs: Sequence[CompiledJob], settings: Settings) -> list[Result]:

@@ -1,15 +1,21 @@
-"""irc-tune dataset: measured configs of the kernels of many programs."""
+"""irc-tune dataset: measured configs of the kernels of many programs; and what `irc-tune exhaustive` has in common."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irc.support.diagnostics import IrcError
 from irc_tools.arguments import ArgumentParser
 from irc_tools.definitions import parse_time
+
+if TYPE_CHECKING:
+    from irc.tuning.session import Settings
+    from irc.tuning.workers import Setup, Timing
+    from irc_tools.dataset.crew import Crew
 
 
 def argument_parser() -> ArgumentParser:
@@ -23,39 +29,26 @@ def argument_parser() -> ArgumentParser:
     parser.add_argument(
         "programs", metavar="PROGRAM", type=Path, nargs="*", help=".irc files (default: all suites and the examples)"
     )
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="programs of such names: gemm/*")
-    parser.add_argument("--budget", default="1h", metavar="TIME", help="of all: 10s, 5m, 1h (default: 1h)")
-    parser.add_argument(
-        "--candidates", type=int, default=24, metavar="N", help="configs of a kernel beside its own (default: 24)"
+    add_measuring(
+        parser,
+        of="programs",
+        budget="1h",
+        candidates=24,
+        beside=" beside its own",
+        compile_only="write rows without seconds: needs no GPU",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
-    parser.add_argument("--arch", metavar="ARCH", help="of --compile-only (default: the GPU's, else sm_90a)")
-    parser.add_argument("--compile-only", action="store_true", help="time nothing: needs no GPU")
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes that compile (default: the cores, up to 16)"
-    )
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
     return parser
 
 
 def run(arguments: Sequence[str]) -> int:
     """The command; returns the exit status."""
     args = argument_parser().parse_args(arguments)
-    for option, least, value in (("--candidates", 0, args.candidates), ("--workers", 1, args.workers)):
-        if value is not None and value < least:
-            raise IrcError(f"{option} {value}: expected a number of at least {least}")
-    budget = parse_time(args.budget)
-    from irc.runtime.driver import is_present
-
-    if not args.compile_only and not is_present():
-        raise IrcError("no GPU is here to time configs", hint="--compile-only writes rows without seconds")
-    return _build(args, time.monotonic() + budget)
+    return _build(args, deadline_of(args, least=0))
 
 
 def _build(args: Any, deadline: float) -> int:
     from irc.driver.compiler import resolve_arch
     from irc.tuning.session import Settings
-    from irc.tuning.workers import Timing
     from irc_tools.dataset import building
     from irc_tools.dataset.rows import COMPILED, append_rows, identity, read_rows
     from irc_tools.dataset.sources import sources
@@ -65,13 +58,11 @@ def _build(args: Any, deadline: float) -> int:
     settings, machine = Settings(workers=args.workers), machine_here()
     wanted = building.Wanted(resolve_arch(args.arch), args.candidates, args.seed, done)
     programs = sources(args.programs, args.only, args.seed)
-    _say(f"{len(known)} rows in {args.file}; {len(programs)} programs, {settings.worker_count} processes")
+    say(f"{len(known)} rows in {args.file}; {len(programs)} programs, {settings.worker_count} processes")
     append_rows(args.file, [])
-    timing = None if args.compile_only else Timing(building.TIMING)
-    pipeline = building.Pipeline(building.COMPILING, programs, wanted, settings, _say)
     begin, kernels, written = time.monotonic(), 0, 0
-    try:
-        for plan, built in pipeline.kernels(deadline):
+    with processes(building.COMPILING, settings, compile_only=args.compile_only) as (crew, timing):
+        for plan, built in building.Pipeline(crew, programs, wanted, say).kernels(deadline):
             if timing is None:
                 found = building.not_timed(built)
             else:
@@ -79,15 +70,68 @@ def _build(args: Any, deadline: float) -> int:
             rows = building.rows_of(plan, built, found, machine)
             append_rows(args.file, rows)
             kernels, written = kernels + 1, written + len(rows)
-            _say(f"[{time.monotonic() - begin:.1f}s] {_line(rows)}")
+            say(f"[{time.monotonic() - begin:.1f}s] {_line(rows)}")
+    say(f"{written} rows of {kernels} kernels were added to {args.file}")
+    return 0
+
+
+def _line(rows: Sequence[Any]) -> str:
+    """What was found of a kernel."""
+    outcomes = [row["outcome"] for row in rows]
+    counts = " ".join(f"{name}={outcomes.count(name)}" for name in sorted(set(outcomes)))
+    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
+    gain = f", the best {seconds[0] / min(seconds):.3f}x" if seconds and rows[0]["seconds"] else ""
+    return f"{rows[0]['program']}: {rows[0]['kind']} of {rows[0]['shapes']}: {counts}{gain}" if rows else "nothing"
+
+
+def add_measuring(
+    parser: ArgumentParser, *, of: str, budget: str, candidates: int, beside: str, compile_only: str
+) -> None:
+    """of: what is selected by name. beside: of which configs the candidates are."""
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=f"{of} of such names: gemm/*")
+    parser.add_argument("--budget", default=budget, metavar="TIME", help=f"of all: 10s, 5m, 1h (default: {budget})")
+    configs = f"configs of a kernel{beside} (default: {candidates})"
+    parser.add_argument("--candidates", type=int, default=candidates, metavar="N", help=configs)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default: 0)")
+    parser.add_argument("--arch", metavar="ARCH", help="of --compile-only (default: the GPU's, else sm_90a)")
+    parser.add_argument("--compile-only", action="store_true", help=compile_only)
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes that compile (default: the cores, up to 16)"
+    )
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
+
+
+def deadline_of(args: Any, least: int) -> float:
+    """When the budget is spent. IrcError where that is no time, there are fewer candidates than at least, or no worker,
+    or no GPU to time them."""
+    from irc.runtime.driver import is_present
+
+    for option, lowest, value in (("--candidates", least, args.candidates), ("--workers", 1, args.workers)):
+        if value is not None and value < lowest:
+            raise IrcError(f"{option} {value}: expected a number of at least {lowest}")
+    deadline = time.monotonic() + parse_time(args.budget)
+    if not args.compile_only and not is_present():
+        raise IrcError("no GPU is here to time configs", hint="--compile-only needs none")
+    return deadline
+
+
+@contextmanager
+def processes(setup: Setup, settings: Settings, *, compile_only: bool) -> Generator[tuple[Crew, Timing | None]]:
+    """A crew that compiles, and a process that times; they end with the block, which Ctrl-C ends."""
+    from irc.tuning.workers import Timing
+    from irc_tools.dataset import building
+    from irc_tools.dataset.crew import Crew
+
+    timing = None if compile_only else Timing(building.TIMING)
+    crew = Crew(setup, settings.worker_count, settings.compile_timeout)
+    try:
+        yield crew, timing
     except KeyboardInterrupt:
-        _say("interrupted")
+        say("interrupted")
     finally:
-        pipeline.close()
+        crew.close()
         if timing is not None:
             timing.close()
-    _say(f"{written} rows of {kernels} kernels were added to {args.file}")
-    return 0
 
 
 def machine_here() -> dict[str, Any]:
@@ -100,14 +144,5 @@ def machine_here() -> dict[str, Any]:
     return {**kept, "compiler": packages.get("nvidia-cuda-nvrtc", "")}
 
 
-def _line(rows: Sequence[Any]) -> str:
-    """What was found of a kernel."""
-    outcomes = [row["outcome"] for row in rows]
-    counts = " ".join(f"{name}={outcomes.count(name)}" for name in sorted(set(outcomes)))
-    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
-    gain = f", the best {seconds[0] / min(seconds):.3f}x" if seconds and rows[0]["seconds"] else ""
-    return f"{rows[0]['program']}: {rows[0]['kind']} of {rows[0]['shapes']}: {counts}{gain}" if rows else "nothing"
-
-
-def _say(line: str) -> None:
+def say(line: str) -> None:
     print(line, flush=True)

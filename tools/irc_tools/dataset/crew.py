@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from irc.tuning.bench import Fault
 from irc.tuning.workers import Setup, Worker
+
+T = TypeVar("T")
 
 Order = tuple[int, ...]
 
@@ -68,3 +71,15 @@ class Crew:
             with self._lock:
                 if not self._is_closed:
                     task.done(found)
+
+
+def arrivals(ready: queue.SimpleQueue[T | None], deadline: float) -> Iterator[T]:
+    """What comes, until None does or the time is up."""
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            item = ready.get(timeout=left)
+        except queue.Empty:
+            return
+        if item is None:
+            return
+        yield item

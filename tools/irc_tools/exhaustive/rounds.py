@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from irc.tuning.bench import Fault
 from irc.tuning.search import BEST
-from irc_tools.dataset.crew import Crew
+from irc_tools.dataset.crew import Crew, arrivals
 from irc_tools.dataset.planning import Built, Candidate
 from irc_tools.dataset.rows import Row
 from irc_tools.exhaustive.compiling import Listed, ListJob, NearJob
@@ -63,13 +62,7 @@ class Rounds:
     def waves(self, deadline: float) -> Iterator[tuple[Kernel, list[Attempt]]]:
         """What is to be timed next. The next wave of a kernel begins when this one was taken care of. Ends when nothing
         is left, or at the deadline."""
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                entry = self._ready.get(timeout=left)
-            except queue.Empty:
-                return
-            if entry is None:
-                return
+        for entry in arrivals(self._ready, deadline):
             assert entry.kernel is not None
             attempts, entry.attempts = entry.attempts, []
             yield entry.kernel, attempts

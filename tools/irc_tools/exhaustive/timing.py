@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from irc.tuning.bench import STOPPED, TIMED, Fault
+from irc.tuning.bench import TIMED, Fault
 from irc.tuning.session import FINALISTS, LOSING, Settings
 from irc.tuning.workers import Timing
-from irc_tools.dataset.building import Result, rows_of
+from irc_tools.dataset.building import Result, measured, rows_of
 from irc_tools.dataset.planning import Built, Candidate
 from irc_tools.dataset.rows import COMPILED, Row
 from irc_tools.exhaustive.compiling import FIRST, Listed
@@ -146,13 +146,8 @@ def _measure(
         if time.monotonic() > deadline:
             return
         limit = LOSING * reference / max(1.0, *(each.gain for each in kernel.best(1)))
-        try:
-            measured = timing.measure(kernel.built[config][1].compiled, limit, settings.run_timeout)
-        except Fault as fault:
-            kernel.add(config, Result.of(fault), None)
-            continue
-        outcome = STOPPED if measured.is_stopped else TIMED
-        kernel.add(config, Result(outcome, seconds=measured.seconds), reference)
+        result = measured(timing, kernel.built[config][1].compiled, limit, settings)
+        kernel.add(config, result, None if result.seconds is None else reference)
 
 
 def _by_turns(kernel: Kernel, timing: Timing, settings: Settings) -> list[str]:
