@@ -3,17 +3,10 @@ Memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from sim_wgmma_kernels import Array, Operand, drawn, wide
-
-from irc.layout.tcgen05 import OPERANDS
+from sim_wgmma_kernels import TYPES, Operand, TileProduct
 
 M, N = 128, 64
 COLUMNS = 64
-B_BASE = 65536
 
 
 def kernel_text(a: Operand, b: Operand, accumulator: str) -> str:
@@ -95,52 +88,16 @@ cuda.kernel @product(%a: {a.type}, %b: {b.type}, %c: !cuda.ptr<{accumulator}>)
 """
 
 
-@dataclass(frozen=True)
-class Product:
-    """A product of one tile: element types, swizzles in bytes, majors ("k", or "m" and "n")."""
-
-    lhs: str
-    rhs: str
-    swizzles: tuple[int, int] = (128, 128)
-    majors: str = "kk"
-
-    @property
-    def name(self) -> str:
-        return f"{self.lhs}-{self.rhs}-{self.majors}-{self.swizzles[0]}-{self.swizzles[1]}"
-
-    @property
-    def operands(self) -> tuple[Operand, Operand]:
-        return (
-            Operand("a", self.lhs, M, self.swizzles[0], self.majors[0] == "m", 0),
-            Operand("b", self.rhs, N, self.swizzles[1], self.majors[1] == "n", B_BASE),
-        )
-
-    @property
-    def accumulator(self) -> str:
-        return OPERANDS[self.lhs].accumulator
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the result, M x N."""
-        return np.dtype(self.accumulator.replace("f", "float").replace("i", "int"))
+class Product(TileProduct):
+    shape = M, N
+    base = 65536
 
     def text(self) -> str:
         return kernel_text(*self.operands, self.accumulator)
 
-    def arrays(self) -> tuple[Array, Array]:
-        rng = np.random.default_rng(0)
-        a, b = self.operands
-        return drawn(rng, a), drawn(rng, b)
-
-    def error(self, found: Array) -> float:
-        """Of the result, relative to the largest value."""
-        (a, b), (x, w) = self.operands, self.arrays()
-        expected = wide(a, x) @ wide(b, w).T
-        return float(np.abs(found - expected).max() / np.abs(expected).max())
-
 
 PRODUCTS: tuple[Product, ...] = (
-    *(Product(t, t) for t in ("bf16", "f16", "f32", "i8", "f8E4M3FN", "f8E5M2")),
+    *(Product(t, t, accumulator="i32" if t == "i8" else "f32") for t in TYPES),
     *(Product("bf16", "bf16", (w, w), majors) for w in (0, 32, 64, 128) for majors in ("kk", "kn", "mk", "mn")),
     Product("f8E4M3FN", "f8E5M2", (64, 64)),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -225,36 +225,35 @@ def wide(operand: Operand, x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Product:
-    """A product of one tile: element types, swizzles in bytes, majors ("k", or "m" and "n"), where the left operand
-    is."""
+class TileProduct:
+    """A product of one tile: element types, swizzles in bytes, majors ("k", or "m" and "n"). shape: rows and columns of
+    the result. base: where the right operand begins in shared memory."""
 
     lhs: str
     rhs: str
-    swizzles: tuple[int, int]
-    majors: str
-    accumulator: str
-    registers: bool = False
+    swizzles: tuple[int, int] = (128, 128)
+    majors: str = "kk"
+    accumulator: str = "f32"
 
-    @property
-    def name(self) -> str:
-        place = "registers" if self.registers else f"{self.swizzles[0]}-{self.swizzles[1]}"
-        return f"{self.lhs}-{self.rhs}-{self.accumulator}-{self.majors}-{place}"
+    shape: ClassVar[tuple[int, int]]
+    base: ClassVar[int]
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
+        (m, n), (left, right) = self.shape, self.swizzles
         return (
-            Operand("a", self.lhs, M, self.swizzles[0], self.majors[0] == "m", 0),
-            Operand("b", self.rhs, N, self.swizzles[1], self.majors[1] == "n", 16384),
+            Operand("a", self.lhs, m, left, self.majors[0] == "m", 0),
+            Operand("b", self.rhs, n, right, self.majors[1] == "n", self.base),
         )
+
+    @property
+    def name(self) -> str:
+        return f"{self.lhs}-{self.rhs}-{self.accumulator}-{self.majors}-{self.swizzles[0]}-{self.swizzles[1]}"
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the result, M x N."""
         return np.dtype(self.accumulator.replace("f", "float").replace("i", "int"))
-
-    def text(self) -> str:
-        return kernel_text(*self.operands, self.accumulator, registers=self.registers)
 
     def arrays(self) -> tuple[Array, Array]:
         rng = np.random.default_rng(0)
@@ -268,14 +267,31 @@ class Product:
         return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+@dataclass(frozen=True)
+class Product(TileProduct):
+    """registers: whether the left operand is there."""
+
+    registers: bool = False
+
+    shape = M, N
+    base = 16384
+
+    @property
+    def name(self) -> str:
+        return f"{super().name}-registers" if self.registers else super().name
+
+    def text(self) -> str:
+        return kernel_text(*self.operands, self.accumulator, registers=self.registers)
+
+
 PRODUCTS: tuple[Product, ...] = (
     *(
-        Product(t, t, (128, 128), "kk", "i32" if t == "i8" else "f32", registers)
+        Product(t, t, accumulator="i32" if t == "i8" else "f32", registers=held)
         for t in TYPES
-        for registers in (False, True)
+        for held in (False, True)
     ),
-    *(Product("bf16", "bf16", (w, w), majors, "f32") for w in (0, 32, 64, 128) for majors in ("kk", "kn", "mk", "mn")),
-    Product("f8E4M3FN", "f8E5M2", (64, 64), "kk", "f32"),
-    Product("f16", "f16", (32, 32), "kk", "f16"),
+    *(Product("bf16", "bf16", (w, w), majors) for w in (0, 32, 64, 128) for majors in ("kk", "kn", "mk", "mn")),
+    Product("f8E4M3FN", "f8E5M2", (64, 64)),
+    Product("f16", "f16", (32, 32), accumulator="f16"),
 )
 """Every type, every major with every swizzle, types of 8 bits that mix, accumulation in f16."""
