@@ -19,8 +19,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from irc.analysis.early_reads import early_reads
 from irc.codegen.printer import print_kernels
-from irc.dialects.cuda import DependencyWaitOp, KernelOp, ReturnOp
-from irc.dialects.cuda.thread import AxisOp
+from irc.dialects.cuda import BlockIdOp, DependencyWaitOp, KernelOp, ReturnOp
 from irc.driver.lowering import passes_of
 from irc.driver.manager import PassManager, Step
 from irc.driver.pipelines import CUDA, PROGRAMS, TILE
@@ -117,7 +116,7 @@ def _head(kernel: KernelOp) -> KernelOp:
     block = Block(arg_types=[argument.type for argument in arguments])
     for argument, own in zip(arguments, block.args, strict=True):
         own.name_hint = argument.name_hint
-    axes = [op.clone() for op in ops_in(kernel) if isinstance(op, AxisOp) and op.axis.value.data == 2]
+    axes = [op.clone() for op in ops_in(kernel) if isinstance(op, BlockIdOp) and op.axis.value.data == 2]
     waits = [op.clone() for op in kernel.body.block.ops if isinstance(op, DependencyWaitOp)]
     block.add_ops([*axes, *waits, ReturnOp()])
     head = KernelOp.create(properties=kernel.properties, attributes=kernel.attributes, regions=[Region(block)])

@@ -232,8 +232,6 @@ SYNCHRONIZATION = """
   %ol = cuda.atomic "add" %wide, %l[%c0] : !cuda.ptr<i64>
   %om = cuda.atomic "max" %wide, %l[%c1] : !cuda.ptr<i64>
   %oe = cuda.atomic "exchange" %wide, %l[%c2] : !cuda.ptr<i64>
-  %positive = arith.cmpi sge, %old, %s0 : i32
-  cuda.assume %positive
 """
 
 FAMILIES = {
@@ -269,7 +267,6 @@ TMA = """
   %a = cuda.shared {offset = 0 : i64, align = 1024 : i64}
   %bar = cuda.shared {offset = 4096 : i64}
   %three = arith.constant 3 : i32
-  cuda.prefetch_tensor_map %m : !MAP
   cuda.barrier_init %bar {count = 1 : i64}
   cuda.fence_barrier_init
   cuda.cluster_sync

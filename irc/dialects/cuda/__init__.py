@@ -28,7 +28,6 @@ from irc.dialects.cuda.async_ops import (
     CpAsyncWaitOp,
     FenceBarrierInitOp,
     FenceProxyAsyncOp,
-    PrefetchTensorMapOp,
     TmaLoadOp,
     TmaStoreCommitOp,
     TmaStoreOp,
@@ -105,12 +104,10 @@ from irc.dialects.cuda.tensor_core import (
     WgmmaWaitOp,
 )
 from irc.dialects.cuda.thread import (
-    AssumeOp,
     BlockIdOp,
     ClusterRankOp,
     FirstLaneOp,
     GetOp,
-    GridSizeOp,
     RegistersOp,
     SetOp,
     ThreadIdOp,

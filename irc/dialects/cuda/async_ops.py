@@ -214,18 +214,6 @@ class TmaStoreWaitOp(PendingOp):
         self.properties["read"] = flag(read)
 
 
-@ptx("prefetch.tensormap [{map}]")
-class PrefetchTensorMapOp(EffectOp):
-    """Bring a tensor map into the descriptor cache."""
-
-    name = "cuda.prefetch_tensor_map"
-    map = operand_def(TensorMapType)
-    assembly_format = "$map attr-dict `:` type($map)"
-
-    def __init__(self, map: SSAValue) -> None:
-        super().__init__(operands=[map])
-
-
 @ptx("mbarrier.init.shared::cta.b64 [{address}], {count}")
 class BarrierInitOp(AccessOp):
     """Make 8 bytes of shared memory a barrier that `count` arrivals complete."""

@@ -31,7 +31,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.dialects.cuda.thread import AxisOp
+from irc.dialects.cuda.thread import BlockIdOp
 from irc.dialects.cuda.types import PtrType, TensorMapType, size_of
 from irc.ir.blocks import ops_in
 from irc.ir.launching import LaunchableInterface
@@ -204,7 +204,7 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         """How many sets of operands its parameters have room for; 1 where the kernel uses the place along z itself."""
         if values_of(self.grid)[2] != 1 or not self.arguments or self.dims is not None or self.code is not None:
             return 1
-        uses_z = any(isinstance(op, AxisOp) and op.axis.value.data == 2 for op in ops_in(self))
+        uses_z = any(isinstance(op, BlockIdOp) and op.axis.value.data == 2 for op in ops_in(self))
         return 1 if uses_z else max(1, MAX_BYTES // self.set_bytes)
 
     @property

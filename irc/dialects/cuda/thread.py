@@ -8,7 +8,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
-    i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -36,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.common import check_registers
 from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import RegistersType
-from irc.ir.operations import EffectOp, PureOp
+from irc.ir.operations import PureOp
 from irc.ir.properties import number
 
 
@@ -67,9 +66,11 @@ class ClusterRankOp(PositionOp):
 AXES = "xyz"
 
 
-class AxisOp(PureOp):
-    """An op without operands that gives an `index` along an axis: 0 is x, 1 is y, 2 is z."""
+@cpp(lambda op: f"({{type}})blockIdx.{AXES[op.axis.value.data]}")
+class BlockIdOp(PureOp):
+    """The block's place in the grid along an axis, `blockIdx`: 0 is x, 1 is y, 2 is z."""
 
+    name = "cuda.block_id"
     axis = prop_def(IntegerAttr, default_value=number(0))
     result = result_def(IndexType)
     assembly_format = "attr-dict"
@@ -80,20 +81,6 @@ class AxisOp(PureOp):
     def verify_(self) -> None:
         if self.axis.value.data not in (0, 1, 2):
             raise VerifyException(f"expected axis 0, 1 or 2, found {self.axis.value.data}")
-
-
-@cpp(lambda op: f"({{type}})blockIdx.{AXES[op.axis.value.data]}")
-class BlockIdOp(AxisOp):
-    """The block's place in the grid, `blockIdx`."""
-
-    name = "cuda.block_id"
-
-
-@cpp(lambda op: f"({{type}})gridDim.{AXES[op.axis.value.data]}")
-class GridSizeOp(AxisOp):
-    """The grid's extent in blocks, `gridDim`."""
-
-    name = "cuda.grid_size"
 
 
 class _Lane0Op(IRDLOperation):
@@ -185,18 +172,6 @@ class SetOp(IRDLOperation):
 
     def verify_(self) -> None:
         check_registers("cuda.set", self.array, self.index, 1)
-
-
-@cpp("__builtin_assume({condition})")
-class AssumeOp(EffectOp):
-    """Promise the compiler that a condition holds."""
-
-    name = "cuda.assume"
-    condition = operand_def(i1)
-    assembly_format = "$condition attr-dict"
-
-    def __init__(self, condition: SSAValue) -> None:
-        super().__init__(operands=[condition])
 
 
 @cpp("__shfl_sync(1u, {value}, 0)")

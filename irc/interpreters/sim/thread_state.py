@@ -28,11 +28,6 @@ def block_id(s: Strand, op: cuda.BlockIdOp) -> Any:
     return s.frame.place(op.axis.value.data)
 
 
-@simulates(cuda.GridSizeOp)
-def grid_size(s: Strand, op: cuda.GridSizeOp) -> Any:
-    return s.frame.code.index.type(s.frame.grid.extents[op.axis.value.data])
-
-
 @simulates(cuda.ClusterRankOp)
 def cluster_rank(s: Strand, op: cuda.ClusterRankOp) -> Any:
     return s.frame.cluster_rank()
@@ -120,13 +115,6 @@ def packed_widen(
     values = cast_array(values, array.data.dtype)
     first = register_index(s, op, array, index, cuda.PAIR)
     np.copyto(array.data[first : first + cuda.PAIR], values, where=True if s.mask is None else s.mask)
-
-
-@simulates(cuda.AssumeOp)
-def assume(s: Strand, op: cuda.AssumeOp, condition: Any) -> None:
-    held = s.spread(condition)
-    if not held.all():
-        s.fail("protocol", op, "what the kernel promises the compiler does not hold", ~held)
 
 
 @simulates(CheckIndexOp)

@@ -301,8 +301,3 @@ def tma_store_commit(s: Strand, op: cuda.TmaStoreCommitOp) -> None:
 @simulates(cuda.TmaStoreWaitOp)
 def tma_store_wait(s: Strand, op: cuda.TmaStoreWaitOp) -> None:
     _stores(s).wait(s.numbers, op.pending.value.data, read=bool(op.read.value.data))
-
-
-@simulates(cuda.PrefetchTensorMapOp)
-def prefetch_tensor_map(s: Strand, op: cuda.PrefetchTensorMapOp, map: TensorMap) -> None:
-    """A hint."""

@@ -6,8 +6,6 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   %t = cuda.thread_id
   // CHECK: cuda.block_id {axis = 2 : i64}
   %z = cuda.block_id {axis = 2}
-  // CHECK: cuda.grid_size
-  %g = cuda.grid_size
   // CHECK: %r = cuda.registers : !cuda.registers<8 x bf16>
   %r = cuda.registers : !cuda.registers<8 x bf16>
   // CHECK: cuda.load %x[%t] -> %r[%z] {count = 8 : i64, cache = "streaming"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>

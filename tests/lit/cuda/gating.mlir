@@ -83,8 +83,7 @@ cuda.kernel @gating(
   cuda.cluster_sync
   %block_index = cuda.block_id
   %block = arith.index_cast %block_index : index to i32
-  %grid_index = cuda.grid_size
-  %grid = arith.index_cast %grid_index : index to i32
+  %grid = arith.constant 132 : i32
   %first = arith.divsi %block, %s2 : i32
   %step = arith.divsi %grid, %s2 : i32
   %producer = arith.cmpi eq, %group, %s0 : i32
