@@ -2,7 +2,7 @@
 
 A candidate gives each thread a run of neighbors along every dimension (of length 1 where there is nothing to gain),
 lays the lanes of a warp side by side, then the warps, and repeats that over the rest of the tile in further registers.
-It is CuTe's raked product of a layout of threads and one of values (`irc/layout/algebra.py`, `thread_value`).
+It is CuTe's raked product of a layout of threads and one of values.
 """
 
 from __future__ import annotations

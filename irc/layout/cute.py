@@ -56,7 +56,7 @@ def _compact(shape: IntTuple, unit: int) -> IntTuple:
 
 @dataclass(frozen=True)
 class Layout:
-    """`shape:stride`. `Layout.of(shape)` is dense, first mode fastest."""
+    """`shape:stride`."""
 
     shape: IntTuple
     stride: IntTuple
@@ -64,10 +64,6 @@ class Layout:
     def __post_init__(self) -> None:
         if not congruent(self.shape, self.stride):
             raise ValueError(f"shape {format_int_tuple(self.shape)} and stride {format_int_tuple(self.stride)} differ")
-
-    @staticmethod
-    def of(shape: IntTuple, stride: IntTuple | None = None) -> Layout:
-        return Layout(shape, compact_strides(shape) if stride is None else stride)
 
     @property
     def rank(self) -> int:
@@ -192,19 +188,6 @@ def complement(layout: Layout, size: int = 1) -> Layout:
         gaps.append((stride // reached, reached))
         reached = extent * stride
     return coalesce(_flat([*gaps, (-(-size // reached), reached)]))
-
-
-def right_inverse(layout: Layout) -> Layout:
-    """R with layout(R(i)) == i for every i that R takes."""
-    modes: list[tuple[int, int]] = []
-    reached = 1
-    places = accumulate((n for n, _ in layout.flat), mul, initial=1)
-    for stride, extent, place in sorted((s, n, p) for (n, s), p in zip(layout.flat, places, strict=False) if n > 1):
-        if stride != reached:
-            break
-        modes.append((extent, place))
-        reached *= extent
-    return coalesce(_flat(modes))
 
 
 def logical_product(layout: Layout, tiler: Layout) -> Layout:

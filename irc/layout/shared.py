@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from irc.layout.algebra import ordered, recast, tile_to_shape
+from irc.layout.algebra import ordered, tile_to_shape
 from irc.layout.cute import Layout, composition, make_layout
 from irc.layout.fragment import Coordinates
 from irc.layout.requests import Addresses
@@ -32,15 +32,6 @@ class Swizzle:
     @property
     def is_identity(self) -> bool:
         return self.bits == 0
-
-    def recast(self, old: int, new: int) -> Swizzle:
-        """The same swizzle of bytes, on elements of `new` bytes in the place of `old` (cute/swizzle_layout.hpp).
-
-        A ValueError where it would tear a new element apart."""
-        base = self.base + old.bit_length() - new.bit_length()
-        if base < 0 and not self.is_identity:
-            raise ValueError(f"{self} on elements of {old} bytes moves parts of elements of {new}")
-        return Swizzle(self.bits, max(base, 0), self.shift)
 
 
 IDENTITY = Swizzle()
@@ -106,10 +97,6 @@ class SharedLayout:
         """The layout of a tile whose dimension i is dimension `dims[i]` of this one's."""
         modes = self.layout.modes
         return SharedLayout(make_layout(*(modes[d] for d in dims)), self.swizzle)
-
-    def recast(self, old: int, new: int) -> SharedLayout:
-        """The layout of elements of `old` bytes as one of elements of `new` bytes."""
-        return SharedLayout(recast(self.layout, old, new), self.swizzle.recast(old, new))
 
 
 def plain(shape: Sequence[int], order: Sequence[int], swizzle: Swizzle = IDENTITY) -> SharedLayout:

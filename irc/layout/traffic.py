@@ -159,8 +159,3 @@ def shared_addresses(fragment: Fragment, layout: SharedLayout, vector: int, elem
 
 def _requests(fragment: Fragment, vector: int) -> float:
     return max(1, fragment.thread_count // WARP) * (fragment.value_count // vector)
-
-
-def copies(fragment: Fragment) -> int:
-    """How many threads hold each element."""
-    return fragment.thread_count * fragment.value_count // max(1, prod(fragment.shape))

@@ -229,26 +229,10 @@ def test_panels_are_what_a_128_byte_swizzle_takes() -> None:
     assert layout.run(1) == 8
 
 
-@given(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2))
-def test_a_recast_swizzle_moves_the_same_bytes(bits: int, base: int, more: int, old: int, wider: int) -> None:
-    swizzle = Swizzle(bits, base, bits + more)
-    size, count = 1 << old, 1 << wider
-    if wider > base and bits:
-        with pytest.raises(ValueError, match="moves parts"):
-            swizzle.recast(size, size * count)
-        return
-    recast = swizzle.recast(size, size * count)
-    assert all(recast(i) * count == swizzle(i * count) for i in range(1 << (2 * bits + base + more)))
-    assert recast.recast(size * count, size) == swizzle or swizzle.is_identity
-
-
-def test_a_shared_layout_composes_and_recasts_with_its_swizzle() -> None:
+def test_a_shared_layout_composes_with_its_swizzle() -> None:
     layout = panels((64, 128), 1, 64, Swizzle(3, 3, 3))
     rows = layout.compose(Layout((8, 128), (4, 64)))
     assert all(rows((i, j)) == layout((4 * i, j)) for i in range(8) for j in range(0, 128, 5))
-    words = layout.recast(2, 4)
-    assert words.shape == (64, 64)
-    assert all(2 * words((i, j)) == layout((i, 2 * j)) for i in range(64) for j in range(0, 64, 3))
 
 
 def test_a_column_read_conflicts_without_a_swizzle_and_not_with_the_best_one() -> None:

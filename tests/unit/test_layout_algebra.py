@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 
 from irc.layout.algebra import (
     blocked_product,
-    downcast,
     ordered,
-    raked_product,
-    recast,
-    thread_value,
     tile_to_shape,
-    upcast,
 )
 from irc.layout.cute import (
     Layout,
@@ -27,7 +22,6 @@ from irc.layout.cute import (
     complement,
     composition,
     logical_product,
-    right_inverse,
 )
 from irc.layout.fragment import Fragment, Mode
 
@@ -74,7 +68,6 @@ def test_a_composition_with_one_mode_that_is_defined_is_one(a: Layout, b: Layout
 
 OPERATIONS: dict[str, Callable[..., Layout]] = {
     "coalesce": coalesce,
-    "right_inverse": right_inverse,
     "complement": complement,
     "composition": composition,
     "logical_product": logical_product,
@@ -106,12 +99,6 @@ def test_a_complement_fills_what_is_left(layout: Layout) -> None:
     assert sorted(i + j for i in spread for j in rest) == list(range(6 * layout.size))
 
 
-@given(dense(3))
-def test_an_inverse_inverts(layout: Layout) -> None:
-    right = right_inverse(layout)
-    assert [layout(right(i)) for i in range(layout.size)] == list(range(layout.size))
-
-
 def test_what_is_not_defined_is_an_error() -> None:
     with pytest.raises(ValueError, match="composition is not defined"):
         composition(Layout((6, 2), (8, 2)), Layout(4, 4))
@@ -119,14 +106,13 @@ def test_what_is_not_defined_is_an_error() -> None:
 
 @given(dense(2, 2), dense(2, 2))
 def test_products_repeat_a_block(block: Layout, tiler: Layout) -> None:
-    """Blocked: coordinate = inside + block * number. Raked: coordinate = number + count * inside."""
-    blocked, raked = blocked_product(block, tiler), raked_product(block, tiler)
+    """Coordinate = inside + block * number."""
+    blocked = blocked_product(block, tiler)
     inner, outer = [m.size for m in block.modes], [m.size for m in tiler.modes]
     for i in product(*map(range, inner)):
         for o in product(*map(range, outer)):
             offset = block(i) + block.size * tiler(o)
             assert blocked(tuple(a + n * b for a, b, n in zip(i, o, inner, strict=True))) == offset
-            assert raked(tuple(b + n * a for a, b, n in zip(i, o, outer, strict=True))) == offset
 
 
 @given(dense(2, 2), st.tuples(st.integers(1, 4), st.integers(1, 4)), st.permutations([0, 1]))
@@ -145,43 +131,9 @@ def test_a_block_that_does_not_fill_is_refused() -> None:
         tile_to_shape(Layout((8, 64), (64, 1)), (12, 128))
 
 
-@given(dense(2, 4), st.sampled_from([2, 4, 8]))
-def test_an_upcast_counts_whole_elements(layout: Layout, count: int) -> None:
-    """The offsets of the new elements are those of the old ones, divided; a torn one is refused."""
-    unit = next((m for m in layout.modes if m.flat[0][1] == 1 and m.size > 1), Layout(1, 1))
-    if unit.size % count and layout.size > 1:
-        with pytest.raises(ValueError, match="whole elements"):
-            upcast(layout, count)
-        return
-    cast = upcast(layout, count)
-    assert sorted(set(cast)) == sorted({i // count for i in layout})
-    if min(m.size for m in layout.modes) > 1 and unit.size > count:
-        assert downcast(cast, count) == layout
-
-
-def test_recasts_between_sizes() -> None:
-    assert recast(Layout((64, 64), (64, 1)), 2, 4) == Layout((64, 32), (32, 1))
-    assert recast(Layout((64, 64), (64, 1)), 4, 2) == Layout((64, 128), (128, 1))
-    assert recast(Layout((8, 4), (0, 1)), 1, 4) == Layout((8, 1), (0, 1))
-    with pytest.raises(ValueError, match="do not divide"):
-        recast(Layout(8, 1), 2, 3)
-
-
-@given(dense(2, 2), dense(2, 2))
-def test_thread_value_layouts_rake_values_over_threads(threads: Layout, values: Layout) -> None:
-    layout = thread_value(threads, values)
-    across, held = [m.size for m in threads.modes], [m.size for m in values.modes]
-    rows = across[0] * held[0]
-    assert sorted(layout) == list(range(rows * across[1] * held[1]))
-    for t, v in product(product(*map(range, across)), product(*map(range, held))):
-        # A thread's values are neighbors; the threads lie side by side.
-        index = (v[0] + held[0] * t[0]) + rows * (v[1] + held[1] * t[1])
-        assert index == layout((threads(t), values(v)))
-
-
 def test_a_fragment_is_a_thread_value_layout() -> None:
     """32 threads along rows of 8 lanes, each with 2 x 4 neighbors."""
-    layout = thread_value(Layout((4, 8), (8, 1)), Layout((2, 4), (4, 1)))
+    layout = Layout(((8, 4), (4, 2)), ((32, 2), (8, 1)))
     fragment = Fragment.from_layout((8, 32), layout)
     assert fragment.threads == (Mode(8, 1, 4), Mode(4, 0, 2))
     assert fragment.values == (Mode(4, 1, 1), Mode(2, 0, 1))
