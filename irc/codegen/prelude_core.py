@@ -208,15 +208,6 @@ template <int SIZE> DEVICE void realign(void* registers, unsigned (&w)[8], int b
 """
 """16 of 32 bytes, from byte `bytes` on, a multiple of SIZE below 16."""
 
-_SHARED_ACROSS = """\
-template <int SIZE> DEVICE void shared_load_across(void* registers, unsigned low, unsigned high, int skip) {
-  unsigned w[8];
-  shared_load_16(w, low);
-  shared_load_16(w + 4, high);
-  realign<SIZE>(registers, w, SIZE * skip);
-}
-"""
-
 
 def _across(cache: str) -> Snippet:
     """A load of 16 bytes from any element on. `whole`: the words that memory has, with LEFT bytes after them; negative
@@ -266,7 +257,6 @@ CORE: tuple[Snippet, ...] = (
     *(_cp_async(size) for size in (4, 8, 16)),
     Snippet("await_word", _AWAIT),
     Snippet("realign", _REALIGN),
-    Snippet("shared_load_across", _SHARED_ACROSS, ("realign", "shared_load_16")),
     *(_across(cache) for cache in ("", "read_only", "evict_last")),
     Snippet("registers_fence", _FENCE),
     Snippet(

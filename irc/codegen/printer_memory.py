@@ -135,13 +135,6 @@ def shared_load(p: KernelPrinter, op: cuda.SharedLoadOp) -> None:
     p.call(name, slice_of(p, op.array, op.index), op.address)
 
 
-@prints(cuda.SharedLoadAcrossOp)
-def shared_load_across(p: KernelPrinter, op: cuda.SharedLoadAcrossOp) -> None:
-    p.use("shared_load_across")
-    target, size = slice_of(p, op.array, op.index), _size(op.array, 1)
-    p.line(f"shared_load_across<{size}>({target}, {p.value(op.low)}, {p.value(op.high)}, (int){p.value(op.skip)});")
-
-
 @prints(cuda.SharedStoreOp)
 def shared_store(p: KernelPrinter, op: cuda.SharedStoreOp) -> None:
     name = access_name("shared_store", _size(op.array, op.count.value.data))

@@ -13,7 +13,7 @@ from math import prod
 from irc.ir.targets import Target
 from irc.layout.exchange import REQUEST_CYCLES
 from irc.layout.fragment import Fragment
-from irc.layout.requests import BANK_BYTES, SECTOR_BYTES, WARP, WIDEST
+from irc.layout.requests import BANK_BYTES, SECTOR_BYTES, WARP
 from irc.layout.traffic import Traffic
 
 GLOBAL_REQUEST_CYCLES = 4.0
@@ -47,9 +47,6 @@ REALIGN_INSTRUCTIONS = 20
 
 COPY_INSTRUCTIONS = 24
 """Instructions that find a word of a box in memory and in shared memory."""
-
-END_INSTRUCTIONS = 40
-"""Instructions that find an element at the end of a row, its skip, its places in shared memory and in the view."""
 
 SHUFFLE_CYCLES = 1.0
 """A shuffle of a warp: 32 lanes a cycle (CUDA C++ Programming Guide, "Arithmetic Instructions")."""
@@ -140,17 +137,6 @@ def spill_cycles(registers: int, threads: int, rates: Rates) -> float:
     """What registers beyond those that a thread can have cost, when one block has a multiprocessor for itself."""
     most = min(rates.registers_per_thread, rates.registers // threads) - SPARE_REGISTERS
     return max(0, registers - most) * (threads / WARP) * SPILL_CYCLES
-
-
-def realign_cycles(fragment: Fragment, size: int) -> float:
-    """What the store of rows that begin anywhere takes beside its requests to global memory: each 16 bytes are put
-    together from two words of shared memory, the second one read for it. The ends of a row are as many elements as a
-    word has, each found, read and stored by itself."""
-    words = fragment.thread_count * fragment.value_count * size / WIDEST / WARP
-    rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
-    ends = rows * (WIDEST // size) / WARP
-    cycles = words * (REQUEST_CYCLES + WIDEST / BANK_BYTES + REALIGN_INSTRUCTIONS * INSTRUCTION_CYCLES)
-    return cycles + ends * (REQUEST_CYCLES + 1 + END_INSTRUCTIONS * INSTRUCTION_CYCLES)
 
 
 def staging_cycles(copied: Traffic, writes: Traffic, reads: Traffic, instructions: float, rates: Rates) -> float:

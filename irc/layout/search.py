@@ -22,7 +22,6 @@ from irc.layout.cost import (
     Rates,
     across_cycles,
     global_cycles,
-    realign_cycles,
     reduction_cycles,
     spill_cycles,
     staging_cycles,
@@ -39,9 +38,6 @@ from irc.layout.traffic import (
     across_traffic,
     across_vector,
     global_traffic,
-    reads_words,
-    realigned_traffic,
-    realigned_vector,
 )
 from irc.support.integers import ceil_div
 
@@ -237,7 +233,6 @@ class _Search:
         self._ideal: dict[tuple[_Kind, _Kind, int], float] = {}
         self._least: dict[tuple[Use, _Kind], float] = {}
         self._direct: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
-        self._realigned: dict[tuple[Use, Fragment], tuple[Traffic, float]] = {}
         self._boxes: dict[Use, bool] = {}
         self._own: dict[Use, dict[_Kind, list[tuple[float, Fragment]]]] = {}
         self.patience = PATIENCE if len(problem.shape) > 2 else inf
@@ -294,25 +289,13 @@ class _Search:
             self._direct[key] = min(found, key=lambda each: each[1])
         return self._direct[key]
 
-    def exchanged(self, use: Use, fragment: Fragment) -> tuple[Traffic, float]:
-        """An access in a fragment on the other side of an exchange: a store can be realigned there."""
-        direct = self.direct(use, fragment)
-        if not use.is_store or use.shape != fragment.shape or not realigned_vector(fragment, use.access):
-            return direct
-        key = use, fragment
-        if key not in self._realigned:
-            traffic = realigned_traffic(fragment, use.access)
-            cycles = global_cycles(traffic, True, self.rates) + realign_cycles(fragment, use.access.element_bytes)
-            self._realigned[key] = traffic, cycles
-        return self._realigned[key]
-
     def own(self, use: Use) -> dict[_Kind, list[tuple[float, Fragment]]]:
         """The fragments that an access can have for itself by their kind, each with its cycles, the cheapest first."""
         if use not in self._own:
             kinds: dict[_Kind, list[tuple[float, Fragment]]] = defaultdict(list)
             if use.is_free and prod(use.shape) * use.access.element_bytes <= self.rates.shared_memory:
                 for fragment in dict.fromkeys((*access_candidates(self.problem), *self._in_warps)):
-                    kinds[_kind(fragment)].append((self.exchanged(use, fragment)[1], fragment))
+                    kinds[_kind(fragment)].append((self.direct(use, fragment)[1], fragment))
             self._own[use] = {kind: sorted(each, key=lambda e: e[0]) for kind, each in kinds.items()}
         return self._own[use]
 
@@ -401,16 +384,7 @@ class _Search:
 
     def exchanged_way(self, use: Use, fragment: Fragment, own: Fragment) -> Way:
         moved = exchange(*((fragment, own) if use.is_store else (own, fragment)), use.access.element_bytes)
-        word = realigned_vector(own, use.access) if use.is_store else 0
-        whole = reads_words(own, moved.layout, word)
-        way = self._moved_way(use, own, moved, self.exchanged(use, own) if whole else self.direct(use, own))
-        if not word or whole:
-            return way
-        moved = exchange(fragment, own, use.access.element_bytes, word)
-        return min(way, self._moved_way(use, own, moved, self.exchanged(use, own)), key=lambda each: each.cycles)
-
-    def _moved_way(self, use: Use, own: Fragment, moved: Exchange, access: tuple[Traffic, float]) -> Way:
-        traffic, cycles = access
+        traffic, cycles = self.direct(use, own)
         waiting = self.waiting(use, is_in_warps=own in self._in_warps)
         return Way(use, own, traffic, moved, use.times * (cycles + moved.cycles + waiting))
 

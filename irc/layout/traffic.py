@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import gcd, prod
+from math import gcd
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from irc.layout.requests import (
     wavefronts,
 )
 from irc.layout.shared import SharedLayout
-from irc.support.integers import ceil_div
 
 MAX_COUNTED = 32
 """Requests that are looked at where they are not all alike: rows of odd pitch differ in how they meet sectors."""
@@ -65,29 +64,11 @@ def shared_vector(fragment: Fragment, layout: SharedLayout, element_bytes: int) 
 
 def across_vector(fragment: Fragment, access: MemoryAccess) -> int:
     """The elements of 16 bytes that a thread loads from anywhere in memory, by the two words that they are in; 0 where
-    the accesses of the fragment are as wide, or its runs are not."""
-    return _wider_vector(fragment, access) if access.begins_inside(fragment.vector[0]) else 0
-
-
-def realigned_vector(fragment: Fragment, access: MemoryAccess) -> int:
-    """The elements of the 16-byte words in which rows that begin at any element are stored out of shared memory, by the
-    threads that hold such words of the tile; 0 where the accesses of the fragment are as wide, or cannot be made so.
-
-    A row of a tile has as many elements before its first whole word of memory and after its last one as a word: they
-    are stored one by one."""
-    return 0 if any(m.is_replicated for m in fragment.threads) else _wider_vector(fragment, access)
-
-
-def _wider_vector(fragment: Fragment, access: MemoryAccess) -> int:
-    """The elements of 16 bytes, where runs of the fragment along rows of the view have them, and no access has."""
+    the accesses of the fragment are as wide, or its runs along rows of the view are not."""
     dim, run = fragment.vector
     vector = WIDEST // access.element_bytes
-    return vector if run % vector == 0 and access.is_row(dim) and access.vector(dim, run) < vector else 0
-
-
-def reads_words(fragment: Fragment, layout: SharedLayout, vector: int) -> bool:
-    """Whether words of `vector` elements (0: there are none) along the rows of a fragment are whole in a layout."""
-    return vector > 0 and layout.fastest == fragment.vector[0] and layout.run(layout.fastest) % vector == 0
+    is_whole = run % vector == 0 and access.is_row(dim) and access.begins_inside(dim)
+    return vector if is_whole and access.vector(dim, run) < vector else 0
 
 
 @cache
@@ -105,17 +86,6 @@ def across_traffic(fragment: Fragment, access: MemoryAccess) -> Traffic:
     vector = across_vector(fragment, access)
     low = access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST * WIDEST
     return replace(_global_traffic(fragment, access, vector, [low, low + WIDEST], WIDEST), is_across=True)
-
-
-@cache
-def realigned_traffic(fragment: Fragment, access: MemoryAccess) -> Traffic:
-    """The requests of a store in whole words and of what is left at the ends of the rows."""
-    vector = realigned_vector(fragment, access)
-    addresses = -(-access.addresses(fragment.requests(vector, MAX_COUNTED)) // WIDEST) * WIDEST
-    words = _global_traffic(fragment, access, vector, [addresses], WIDEST)
-    rows = prod(fragment.shape) // fragment.shape[fragment.vector[0]]
-    ends = ceil_div(rows * vector, WARP)
-    return replace(words, requests=words.requests + ends, units=words.units + 2 * rows, lines=words.lines + 2 * rows)
 
 
 def _global_traffic(

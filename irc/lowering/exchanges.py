@@ -1,18 +1,15 @@
-"""Accesses by way of shared memory: exchanges, loads of whole words, stores that take their words from there."""
+"""Accesses by way of shared memory: exchanges, and loads of whole words."""
 
 from __future__ import annotations
 
-from irc.analysis.accesses import access_of
 from irc.dialects import tile
 from irc.layout.exchange import exchange
 from irc.layout.fragment import is_in_warps
-from irc.layout.traffic import reads_words, realigned_vector
 from irc.layout_assignment.attributes import fragment_layout
-from irc.lowering import loads, memory
+from irc.lowering import loads
 from irc.lowering.memory import read_shared, write_matrices, write_shared
-from irc.lowering.realigned import RealignedStore
 from irc.lowering.staged import StagedLoad
-from irc.lowering.values import Buffer, Code, Exchanged, element_bytes, tile_element
+from irc.lowering.values import Buffer, Code, element_bytes, tile_element
 
 
 def lower_load(code: Code, op: tile.LoadOp) -> None:
@@ -40,20 +37,5 @@ def lower_convert(code: Code, op: tile.ConvertOp) -> None:
     code.access("write", region, each_warp)
     if not write_matrices(code, registers, buffer):
         write_shared(code, registers, buffer)
-    use = op.result.get_user_of_unique_use()
-    stores = use if isinstance(use, tile.StoreOp) and use.add is None else None
-    if stores is not None and reads_words(target, layout, realigned_vector(target, access_of(stores))):
-        code.values[op.result] = Exchanged(buffer, region, target)
-    else:
-        code.access("read", region, each_warp)
-        code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)
-
-
-def lower_store(code: Code, op: tile.StoreOp) -> None:
-    source = code.values.get(op.tile)
-    if source is None:
-        return  # stored as it was loaded
-    if isinstance(source, Exchanged):
-        RealignedStore(code, op, source).emit()
-    else:
-        memory.lower_store(code, op)
+    code.access("read", region, each_warp)
+    code.values[op.result] = read_shared(code, buffer, target, op.result.name_hint)

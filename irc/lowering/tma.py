@@ -14,7 +14,7 @@ from irc.analysis.im2col import channel_dim, first_pixel
 from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
-from irc.lowering import channels, exchanges, memory, step_channels
+from irc.lowering import channels, memory, step_channels
 from irc.lowering.clusters import cluster_coordinates
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
@@ -76,7 +76,8 @@ def lower_store(code: Code, op: tile.StoreOp) -> None:
     """Registers to global memory, or a buffer by TMA: the threads that have written it meet, then one of them issues a
     box a panel."""
     if isinstance(op.tile.type, TensorType):
-        exchanges.lower_store(code, op)
+        if op.tile in code.values:  # what is not was stored as it was loaded
+            memory.lower_store(code, op)
         return
     buffer = code.buffer(op.tile)
     box = box_access(op, buffer.shape)

@@ -83,16 +83,7 @@ class Bytes:
     size: int
 
 
-@dataclass(frozen=True)
-class Exchanged:
-    """A tile that was written to scratch memory and is read from there where it is stored, in a fragment."""
-
-    buffer: Buffer
-    region: Bytes
-    fragment: Fragment
-
-
-Lowered = Tile | Buffer | Exchanged | Index
+Lowered = Tile | Buffer | Index
 """What a tile-level value becomes; channels are apart."""
 
 

@@ -128,8 +128,6 @@ def test_keeping_what_is_loaded_takes_a_constant() -> None:
 SHARED = """
   %b = cuda.registers : !cuda.registers<16 x i8>
   %h = cuda.registers : !cuda.registers<8 x f16>
-  %w = cuda.registers : !cuda.registers<4 x f32>
-  %d = cuda.registers : !cuda.registers<2 x f64>
   %base = cuda.shared {offset = 256 : i64, align = 128 : i64}
   cuda.load %x[%t] -> %h[%c0] : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.shared_store %h[%c0], %base {count = 8} : !cuda.registers<8 x f16>
@@ -138,6 +136,7 @@ SHARED = """
   cuda.shared_store %h[%c0], %base {count = 1} : !cuda.registers<8 x f16>
   cuda.sync
   cuda.shared_load %base -> %b[%c0] {count = 16} : !cuda.registers<16 x i8>
+  cuda.store %b[%c0], %y[%t] {count = 16} : !cuda.registers<16 x i8> -> !cuda.ptr<i8>
   cuda.shared_load %base -> %b[%c0] {count = 8} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 4} : !cuda.registers<16 x i8>
   cuda.shared_load %base -> %b[%c0] {count = 2} : !cuda.registers<16 x i8>
@@ -145,10 +144,6 @@ SHARED = """
   cuda.load_across %y[%t] -> %b[%c0] {size = 15, cache = "evict_last"} : !cuda.ptr<i8> -> !cuda.registers<16 x i8>
   cuda.load_across %x[%t] -> %h[%c0] {size = 1001, cache = "read_only"} : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
   cuda.load_across %x[%t] -> %h[%c0] : !cuda.ptr<f16> -> !cuda.registers<8 x f16>
-  cuda.shared_load_across %base, %base from %t -> %b[%c0] : !cuda.registers<16 x i8>
-  cuda.shared_load_across %base, %base from %t -> %h[%c0] : !cuda.registers<8 x f16>
-  cuda.shared_load_across %base, %base from %t -> %w[%c0] : !cuda.registers<4 x f32>
-  cuda.shared_load_across %base, %base from %t -> %d[%c0] : !cuda.registers<2 x f64>
   cuda.ldmatrix %base -> %h[%c0] {count = 4 : i64, transpose = true} : !cuda.registers<8 x f16>
   cuda.cp_async %base, %x[%c8] : !cuda.ptr<f16>
   %low = arith.cmpi slt, %t, %c4 : index

@@ -31,7 +31,7 @@ from irc.layout.instructions import (
 )
 from irc.layout.requests import WIDEST, lines, sectors, wavefronts
 from irc.layout.shared import Swizzle, panels, plain
-from irc.layout.traffic import global_traffic, realigned_traffic, realigned_vector, shared_traffic, shared_vector
+from irc.layout.traffic import global_traffic, shared_traffic, shared_vector
 
 powers = st.integers(0, 6).map(lambda n: 1 << n)
 
@@ -178,20 +178,6 @@ def test_a_gather_has_no_vectors_along_what_it_gathers() -> None:
     by_element = MemoryAccess(rows, (64, 64), (64, 1), frozenset(), 4, 16, (4, 4), (1,), (frozenset([0, 1]),))
     assert (by_row.vector(1, 32), by_element.vector(1, 32)) == (4, 1)
     assert not by_element.is_contiguous(1)
-
-
-@pytest.mark.parametrize(("size", "pitch"), [(1, 953), (2, 1021), (4, 523), (8, 331)])
-def test_rows_that_begin_anywhere_are_stored_in_words_and_ends(size: int, pitch: int) -> None:
-    d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-    words = 16 // size
-    access = MemoryAccess(AffineMap(2, 0, (d0, d1)), (4096, pitch), (pitch, 1), frozenset([1]), size, 16, (64, 64), ())
-    fragment = blocked((64, 64), (1, 0), words, 128)
-    assert (access.is_row(1), access.is_row(0), realigned_vector(fragment, access)) == (True, False, words)
-    traffic = realigned_traffic(fragment, access)
-    assert traffic.requests == 64 * 64 / words / 32 + 64 * words / 32
-    assert realigned_vector(blocked((64, 64), (1, 0), 1, 128), access) == 0, "a thread has no word"
-    even = MemoryAccess(access.map, (4096, 4096), (4096, 1), frozenset([1]), size, 16, (64, 64), ())
-    assert realigned_vector(fragment, even) == 0, "all rows begin with a word"
 
 
 def test_rows_of_a_view_at_any_byte_or_in_two_dimensions_have_no_words() -> None:

@@ -31,56 +31,6 @@ def test_an_exchange_through_shared_memory() -> None:
     np.testing.assert_array_equal(run(kernel, X, 256)[1], X[::-1])
 
 
-def across(dtype: type[np.generic], skip: str):
-    """16 threads take 16 bytes of elements each from two neighbors' parts of shared memory, from number `skip` on."""
-    size = np.dtype(dtype).itemsize
-    count, element = 16 // size, f"i{8 * size}"
-    registers = f"!cuda.registers<{count} x {element}>"
-    return kernel_of(
-        f"""  %t = cuda.thread_id
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %c16 = arith.constant 16 : index
-  %count = arith.constant {count} : index
-  %at = arith.muli %t, %count : index
-  %r = cuda.registers : {registers}
-  %bytes = arith.muli %t, %c16 : index
-  %low = arith.index_cast %bytes : index to i32
-  %next = arith.addi %t, %one : index
-  %wrapped = arith.remui %next, %c16 : index
-  %beyond = arith.muli %wrapped, %c16 : index
-  %high = arith.index_cast %beyond : index to i32
-  %base = cuda.shared {{offset = 0 : i64}}
-  %own = arith.addi %base, %low : i32
-  %other = arith.addi %base, %high : i32
-  cuda.load %x[%at] -> %r[%zero] {{count = {count}}} : !cuda.ptr<{element}> -> {registers}
-  cuda.shared_store %r[%zero], %own {{count = {count}}} : {registers}
-  cuda.sync
-  %part = arith.remui %t, %count : index
-  cuda.shared_load_across %own, %other from {skip} -> %r[%zero] : {registers}
-  cuda.store %r[%zero], %y[%at] {{count = {count}}} : {registers} -> !cuda.ptr<{element}>
-""",
-        f"%x: !cuda.ptr<{element}>, %y: !cuda.ptr<{element}>",
-        block=16,
-        clauses="shared 256",
-    )
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-def test_words_from_across_two_words(dtype: type[np.generic]) -> None:
-    x = np.arange(256 // np.dtype(dtype).itemsize).astype(dtype)
-    count = len(x) // 16
-    wanted = [np.roll(x, -count * t - t % count)[:count] for t in range(16)]
-    np.testing.assert_array_equal(run(across(dtype, "%part"), x, np.zeros_like(x))[1], np.concatenate(wanted))
-
-
-def test_a_word_from_beyond_two_words() -> None:
-    x = np.arange(64, dtype=np.int32)
-    error = fails(across(np.int32, "%t"), x, np.zeros_like(x))
-    assert error.kind == "out of bounds"
-    assert "from element 4 of 4" in error.message
-
-
 def from_anywhere(dtype: type[np.generic], size: str):
     """Each of 16 threads loads 16 bytes of `x` from element 3 t + 1 on."""
     count, element = 16 // np.dtype(dtype).itemsize, f"i{8 * np.dtype(dtype).itemsize}"

@@ -60,7 +60,6 @@ from irc.dialects.cuda.memory import (
     LoadAcrossOp,
     LoadOp,
     LoadOrOp,
-    SharedLoadAcrossOp,
     SharedLoadOp,
     SharedOp,
     SharedStoreOp,

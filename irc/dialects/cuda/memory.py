@@ -211,7 +211,7 @@ class LoadAcrossOp(GlobalLoadOp):
 
     @property
     def elements(self) -> int:
-        return _word_elements(self.array)
+        return max(ACCESS_BYTES) // size_of(element_of(self.array))
 
     @property
     def accesses(self) -> Mapping[str, int]:
@@ -304,31 +304,6 @@ class SharedStoreOp(SharedAccessOp):
 
     name = "cuda.shared_store"
     assembly_format = "$array `[` $index `]` `,` $address attr-dict `:` type($array)"
-
-
-@irdl_op_definition
-class SharedLoadAcrossOp(EffectOp):
-    """16 bytes of elements that begin anywhere: those of the 16 bytes at `low` from number `skip` on (which is one
-    of them), then as many of those at `high` as are missing. Both are read, 16 bytes at a time."""
-
-    name = "cuda.shared_load_across"
-    low = operand_def(i32)
-    high = operand_def(i32)
-    skip = operand_def(IndexType)
-    array = operand_def(RegistersType)
-    index = operand_def(IndexType)
-    assembly_format = "$low `,` $high `from` $skip `->` $array `[` $index `]` attr-dict `:` type($array)"
-
-    def __init__(self, low: SSAValue, high: SSAValue, skip: SSAValue, array: SSAValue, index: SSAValue) -> None:
-        super().__init__(operands=[low, high, skip, array, index])
-
-    @property
-    def elements(self) -> int:
-        """How many are loaded."""
-        return _word_elements(self.array)
-
-    def verify_(self) -> None:
-        _check_access("cuda.shared_load_across", self.array, self.index, number(self.elements))
 
 
 class MatrixOp(EffectOp):
@@ -429,11 +404,6 @@ class AwaitOp(AccessOp):
 
     def verify_(self) -> None:
         check_one_of("the type of what is awaited", str(self.value.type), ("i32",))
-
-
-def _word_elements(array: SSAValue) -> int:
-    """Elements of an array that 16 bytes hold."""
-    return max(ACCESS_BYTES) // size_of(element_of(array))
 
 
 def _check_access(what: str, array: SSAValue, index: SSAValue, count: IntegerAttr) -> None:

@@ -177,24 +177,6 @@ def shared_load(s: Strand, op: cuda.SharedLoadOp, address: Any, array: RegisterA
     array.put(register_index(s, op, array, index, count), rows[byte_offsets // size], s.lanes)
 
 
-@simulates(cuda.SharedLoadAcrossOp)
-def shared_load_across(
-    s: Strand, op: cuda.SharedLoadAcrossOp, low: Any, high: Any, skip: Any, array: RegisterArray, index: Any
-) -> None:
-    count, size = op.elements, op.elements * array.data.dtype.itemsize
-    first = s.spread(skip).astype(np.int64)
-    wrong = (first < 0) | (first >= count)
-    if wrong.any():
-        s.fail("out of bounds", op, f"{op.name} from element {int(first[wrong][0])} of {count}", wrong)
-    words: list[Array] = []
-    for address in (low, high):
-        byte_offsets = s.frame.shared_byte_offsets(s, op, s.spread(address), size)
-        read_shared(s, op, byte_offsets, size)
-        words.append(s.frame.shared.table(array.data.dtype, count)[byte_offsets // size])
-    values = np.take_along_axis(np.concatenate(words, axis=1), first[:, None] + np.arange(count), axis=1)
-    array.put(register_index(s, op, array, index, count), values, s.lanes)
-
-
 @simulates(cuda.SharedStoreOp)
 def shared_store(s: Strand, op: cuda.SharedStoreOp, address: Any, array: RegisterArray, index: Any) -> None:
     count, dtype = op.count.value.data, array.data.dtype

@@ -24,17 +24,6 @@ cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
 
 // -----
 
-cuda.kernel @k() grid [1, 1, 1] block 32 {
-  %c0 = arith.constant 0 : index
-  %s = cuda.shared {offset = 0}
-  %r = cuda.registers : !cuda.registers<8 x i8>
-  cuda.shared_load_across %s, %s from %c0 -> %r[%c0] : !cuda.registers<8 x i8>
-  cuda.return
-}
-// CHECK: cuda.shared_load_across
-
-// -----
-
 cuda.kernel @k(%x: !cuda.ptr<i8>) grid [1, 1, 1] block 32 {
   %c0 = arith.constant 0 : index
   %r = cuda.registers : !cuda.registers<8 x i8>

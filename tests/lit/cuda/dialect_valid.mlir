@@ -43,8 +43,6 @@ cuda.kernel @memory(%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>) grid [4, 1, 1] blo
   cuda.shared_store %r[%z], %s {count = 4} : !cuda.registers<8 x bf16>
   // CHECK: cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
   cuda.shared_load %s -> %r[%z] : !cuda.registers<8 x bf16>
-  // CHECK: cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
-  cuda.shared_load_across %s, %s from %z -> %r[%z] : !cuda.registers<8 x bf16>
   // CHECK: cuda.load_across %x[%t] -> %r[%z] {size = 1001 : i64, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   cuda.load_across %x[%t] -> %r[%z] {size = 1001, cache = "read_only"} : !cuda.ptr<bf16> -> !cuda.registers<8 x bf16>
   %is_inside = arith.constant true
