@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 
@@ -64,48 +65,24 @@ def _exported(
 
 
 @rule(torch.ops.irc.attention_gradients.default)
-def attention_gradients(
-    g: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
-    bias: Tensor | None,
-    words: Tensor | None,
-    causal: bool,
-    window: int | None,
-    scale: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+def attention_gradients(g: Tensor, q: Tensor, k: Tensor, v: Tensor, *others: Any) -> tuple[Tensor, Tensor, Tensor]:
     """As the rule of `nd.attention` has them (`irc/autodiff/gradients/attention.py`), with dropout of the weights and
     of their gradient."""
-    found = _Slope.of(g, q, k, v, y, log_sum_exp, bias, words, causal, window, scale, dropout)
+    found = _Slope.of(g, q, k, v, *others)
     slope, batches = deferred(found.slope, q.element), k.ndim - 2
     queries = range(batches - found.q.ndim, -1)
-    dq = product(slope, k, batches, [-1], [-2]) * scale
-    dk = product(slope, found.q, batches, queries, queries) * scale
+    dq = product(slope, k, batches, [-1], [-2]) * found.scale
+    dk = product(slope, found.q, batches, queries, queries) * found.scale
     dv = found.keep.scaled(product(found.keep.kept_of(found.signed), found.g, batches, queries, queries))
     return dq.reshape(*q.shape), dk, dv
 
 
 @rule(torch.ops.irc.attention_bias_gradient.default)
 def attention_bias_gradient(
-    g: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
-    bias: Tensor,
-    words: Tensor | None,
-    causal: bool,
-    window: int | None,
-    scale: float,
-    dropout: float,
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, y: Tensor, log_sum_exp: Tensor, bias: Tensor, *others: Any
 ) -> Tensor:
     """That of the scores, summed over what the bias is spread over."""
-    slope = _Slope.of(g, q, k, v, y, log_sum_exp, bias, words, causal, window, scale, dropout).slope
+    slope = _Slope.of(g, q, k, v, y, log_sum_exp, bias, *others).slope
     slope = slope.reshape(*q.shape[:-1], k.shape[-2])
     shape = (*[1] * (slope.ndim - bias.ndim), *bias.shape)
     spread = [axis for axis, extent in enumerate(slope.shape) if shape[axis] != extent]
@@ -115,13 +92,14 @@ def attention_bias_gradient(
 @dataclass(frozen=True)
 class _Slope:
     """The gradient of the scores, and what it is computed of: q and g, with an axis of their own for the heads that
-    share keys, and the weights, with the sign of what dropout keeps."""
+    share keys, and the weights, with the sign of what dropout keeps. scale: of the scores."""
 
     q: Tensor
     g: Tensor
     keep: Dropout
     signed: Tensor
     slope: Tensor
+    scale: float
 
     @staticmethod
     def of(
@@ -145,7 +123,7 @@ class _Slope:
         keep = Dropout(None if words is None else apart(words, k), dropout)
         signed = keep.in_sign(weights)
         slope = keep.scaled(keep.by_sign(signed, product(g, v, batches, [-1], [-1])))
-        return _Slope(q, g, keep, signed, wide(keep.size(signed)) * (slope - ir.expand_dims(total, -1)))
+        return _Slope(q, g, keep, signed, wide(keep.size(signed)) * (slope - ir.expand_dims(total, -1)), scale)
 
 
 Shape = tuple[int, ...]
