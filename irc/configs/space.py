@@ -55,11 +55,11 @@ def with_value(config: ConfigAttr, axis: str, value: Any) -> ConfigAttr:
     return config.replace(**{axis: value})
 
 
-def ladder(size: int, low: int = 1, high: int = 1 << 20) -> list[int]:
+def ladder(size: int, high: int = 1 << 20) -> list[int]:
     """The size, and what is some doublings and halvings away."""
     doubled = [size << n for n in range(LADDER + 1)]
     halved = [ceil_div(size, 1 << n) for n in range(1, LADDER + 1)]
-    return sorted(n for n in {*doubled, *halved} if low <= n <= high)
+    return sorted(n for n in {*doubled, *halved} if n <= high)
 
 
 class ConfigSpace(ABC):

@@ -174,7 +174,7 @@ def _place(
                 values = solve(*_joined(core, known)) if _alike(core, known) else None
                 if values is not None:
                     return group, _bound(coords, values), known if isinstance(known, Dot) else None
-        if not mine and (at := _same_domain(group, value, shape)) is not None:
+        if not mine and (at := _same_domain(group, shape)) is not None:
             return group, at, None
     groups.append(Group())
     return groups[-1], coords, None
@@ -252,7 +252,7 @@ def _all_cores(group: Group) -> Iterable[Reduced | Dot]:
                 yield node
 
 
-def _same_domain(group: Group, value: SSAValue, shape: tuple[int, ...]) -> Coords | None:
+def _same_domain(group: Group, shape: tuple[int, ...]) -> Coords | None:
     for result in group.results:
         if result.shape == shape:
             return result.at

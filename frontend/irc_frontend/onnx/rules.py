@@ -73,11 +73,11 @@ def number(x: Tensor, what: str) -> int | float:
     return known(x, what).item()
 
 
-def given_axes(axes: Any, rank: int, what: str = "axes") -> list[int]:
+def given_axes(axes: Any, rank: int) -> list[int]:
     """The axes of an attribute or an operand, none of them negative; all of them where there are none."""
     if axes is None:
         return list(range(rank))
-    found = integers(axes, what) if isinstance(axes, Tensor) else [int(each) for each in axes]
+    found = integers(axes, "axes") if isinstance(axes, Tensor) else [int(each) for each in axes]
     return [in_range(axis, rank) for axis in found]
 
 

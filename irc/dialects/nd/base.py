@@ -256,11 +256,11 @@ def check_axes(op: NdOp, axes: Sequence[int], rank: int, what: str = "axes") -> 
         raise op.fail(f"expects distinct {what}, found {list(axes)}")
 
 
-def check_increasing(op: NdOp, axes: Sequence[int], rank: int, what: str = "axes") -> None:
+def check_increasing(op: NdOp, axes: Sequence[int], rank: int) -> None:
     """Axes in range, increasing."""
-    check_axes(op, axes, rank, what)
+    check_axes(op, axes, rank)
     if list(axes) != sorted(axes):
-        raise op.fail(f"expects {what} in increasing order, found {list(axes)}")
+        raise op.fail(f"expects axes in increasing order, found {list(axes)}")
 
 
 def check_count(op: NdOp, values: Sequence[int], count: int, what: str) -> None:

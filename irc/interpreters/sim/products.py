@@ -176,7 +176,7 @@ def wgmma_registers(
     at, first = (s.uniform(op, "a register's index", i) for i in (index, lhs_index))
     fragment = wgmma_operand_rows(lhs.data.itemsize)
     for warps in _by_group(s, op):
-        _use_of(s, lhs).issue(s, op, warps, first, fragment.value_count)
+        _use_of(lhs).issue(s, op, warps, first, fragment.value_count)
 
         def rows(warps: Array = warps) -> Array:
             tiles = gather_tiles(fragment, warp_registers(lhs, first, fragment.value_count, warps))
@@ -203,7 +203,7 @@ def _issue(
     adds = bool(_common(s, op, "the scale", accumulate, warps))
     right = _operand(s, op, bits, n, op.rhs_type, bool(op.transpose_rhs.value.data), int(warps[0]))
     shared = [*shared, (right, bits)]
-    _use_of(s, accumulator).issue(s, op, warps, at, n // 2)
+    _use_of(accumulator).issue(s, op, warps, at, n // 2)
     table.op = op
     group = int(table.groups.committed[warps[0]])
     if table.is_first(s, op, warps, (*(b for _, b in shared), int(adds))):
@@ -224,7 +224,7 @@ def _issue(
     table.groups.note(warps)
 
 
-def _use_of(s: Strand, array: RegisterArray) -> RegisterUse:
+def _use_of(array: RegisterArray) -> RegisterUse:
     assert array.use is not None
     return array.use
 
