@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -19,18 +20,8 @@ aten = torch.ops.aten
 
 
 @rule(aten.convolution.default, cost=why_slow_convolution)
-def _convolution(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tensor:
-    y = _product(x, weight, stride, padding, dilation, transposed, output_padding, groups)
+def _convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> Tensor:
+    y = _product(x, weight, *how)
     if bias is None:
         return y
     return y + deferred(bias, y.element).reshape(1, -1, *[1] * (y.ndim - 2))
@@ -42,21 +33,16 @@ def _gradients(
     x: Tensor,
     weight: Tensor,
     bias_sizes: Sequence[int] | None,  # that of g's channels
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    output_mask: Sequence[bool],
+    *others: Any,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of x, of the weight and of the bias, those that the mask has."""
+    """The gradients of x, of the weight and of the bias, those that the mask, the last argument, has."""
+    *how, output_mask = others
     wanted = [each for each, is_wanted in zip((x, weight), output_mask[:2], strict=True) if is_wanted]
     found: list[Tensor] = []
     if wanted:
         inputs = {each: Tensor.of(Node(ARGUMENT, (), each.shape, each.element)) for each in wanted}
         operands = inputs.get(x, x), inputs.get(weight, weight)
-        y = _product(*operands, stride, padding, dilation, transposed, output_padding, groups)
+        y = _product(*operands, *how)
         loss = (y * deferred(g, y.element)).sum()
         nodes = [each.node for each in inputs.values()], [each.node for each in inputs]
         found = [Tensor.of(node) for node in reverse([loss.node], *nodes)[1]]
