@@ -213,11 +213,11 @@ def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Resu
         if plan.is_direct:
             accumulate_directly(program, stage, {d: _factors(program, d, each.along[0]) for d in dots}, each.along[0])
             continue
-        step = matmul_depth(each.extent, config.tile)
+        steps = _Loop(program, stage, dots, each, matmul_depth(each.extent, config.tile), config.swap_ab)
         if plan.blocks is not None:
-            _add_blocks(program, stage, plan.blocks, dots[0], each, step, config.swap_ab)
-            continue
-        _accumulate(program, stage, dots, each, step, config.swap_ab, limits)
+            steps.add_blocks(plan.blocks)
+        else:
+            steps.accumulate(limits)
     if plan.parts > 1:
         _add_part(program, stage, plan, results, loop.offsets[0])
         return
@@ -239,54 +239,6 @@ Limits = tuple[Groups, SSAValue, SSAValue]
 """Groups that data cuts, and from where to where the loop over K runs for one of them."""
 
 
-def _accumulate(
-    program: ProgramTiling,
-    stage: ReduceStage,
-    dots: Sequence[Dot],
-    contracted: Contracted,
-    step: int,
-    transposed: bool,
-    limits: Limits | None,
-) -> None:
-    """One loop over K for all the products; their accumulators become the tiles of their nodes. Those that are
-    `transposed` have the right operand on the left. Where K ends anywhere, a second loop has what is left of a step."""
-    sums = [stage.splat(0, d.type, stage.shape, d.location) for d in dots]
-    steps = contracted.taps.begin(stage) if contracted.taps is not None else None
-    loop = _Loop(program, stage, dots, contracted, step, transposed, steps)
-    if limits is None:
-        end = stage.index(contracted.end(step))
-        if steps is not None:
-            length = stage.index(round_up(contracted.along[0].extent, step))
-            end = stage.insert(arith.MuliOp(steps.total(stage), length), program.op.location)
-        sums = loop.add(stage.index(0), end, sums)
-    elif not limits[0].contracts_rows:
-        sums = loop.add(limits[1], limits[2], sums)
-    else:
-        whole = limits[0].whole_steps(stage, limits[1], limits[2], step)
-        sums = loop.add(limits[1], whole, sums)
-        sums = replace(loop, step=last_step(dots[0], step)).add(whole, limits[2], sums, has_end=True)
-    for dot, value in zip(dots, sums, strict=True):
-        stage.computed[dot] = value
-
-
-def _add_blocks(
-    program: ProgramTiling,
-    stage: ReduceStage,
-    blocks: Reduced,
-    dot: Dot,
-    contracted: Contracted,
-    step: int,
-    transposed: bool,
-) -> None:
-    """One loop over the blocks of K: what is computed from the product of each is added up."""
-    if step != contracted.along[0].extent:
-        found = f"blocks of {contracted.along[0].extent} elements of K are scaled, and a step has {step}"
-        raise IrcError(found, blocks.location, f"k = {contracted.along[0].extent} in the tile of its #kernel.config")
-    start = stage.splat(0, blocks.type, stage.shape, blocks.location)
-    loop = _Loop(program, stage, [dot], contracted, step, transposed, None, blocks)
-    (stage.computed[blocks],) = loop.add(stage.index(0), stage.index(contracted.end(step)), [start])
-
-
 def last_step(dot: Dot, step: int) -> int:
     """Elements of a step of the loop over what is left of a step, where K ends anywhere: those of one matrix
     instruction. Threads bring them, and hold few."""
@@ -296,7 +248,8 @@ def last_step(dot: Dot, step: int) -> int:
 
 @dataclass(frozen=True)
 class _Loop:
-    """A loop over K that is to be built, once or more."""
+    """A loop over K for products that is to be built, once or more; their accumulators become the tiles of their nodes.
+    Those that are `transposed` have the right operand on the left."""
 
     program: ProgramTiling
     stage: ReduceStage
@@ -304,16 +257,47 @@ class _Loop:
     contracted: Contracted
     step: int
     transposed: bool
-    steps: Steps | None
+    steps: Steps | None = None
     blocks: Reduced | None = None
     """What adds up the results of the steps, where each is of a block of K by itself."""
+
+    def accumulate(self, limits: Limits | None) -> None:
+        """The loop for all the products. Where K ends anywhere, a second loop has what is left of a step."""
+        stage, taps = self.stage, self.contracted.taps
+        sums = [stage.splat(0, d.type, stage.shape, d.location) for d in self.dots]
+        loop = self if taps is None else replace(self, steps=taps.begin(stage))
+        if limits is None:
+            end = stage.index(self.contracted.end(self.step))
+            if loop.steps is not None:
+                length = stage.index(round_up(self.contracted.along[0].extent, self.step))
+                end = stage.insert(arith.MuliOp(loop.steps.total(stage), length), self.program.op.location)
+            sums = loop.add(stage.index(0), end, sums)
+        elif not limits[0].contracts_rows:
+            sums = loop.add(limits[1], limits[2], sums)
+        else:
+            whole = limits[0].whole_steps(stage, limits[1], limits[2], self.step)
+            sums = loop.add(limits[1], whole, sums)
+            rest = replace(loop, step=last_step(self.dots[0], self.step))
+            sums = rest.add(whole, limits[2], sums, has_end=True)
+        for dot, value in zip(self.dots, sums, strict=True):
+            stage.computed[dot] = value
+
+    def add_blocks(self, blocks: Reduced) -> None:
+        """The loop over the blocks of K: what is computed from the product of each is added up."""
+        stage, extent = self.stage, self.contracted.along[0].extent
+        if self.step != extent:
+            found = f"blocks of {extent} elements of K are scaled, and a step has {self.step}"
+            raise IrcError(found, blocks.location, f"k = {extent} in the tile of its #kernel.config")
+        start = stage.splat(0, blocks.type, stage.shape, blocks.location)
+        loop = replace(self, blocks=blocks)
+        (stage.computed[blocks],) = loop.add(stage.index(0), stage.index(self.contracted.end(self.step)), [start])
 
     def add(self, begin: SSAValue, end: SSAValue, sums: Sequence[SSAValue], *, has_end: bool = False) -> list[SSAValue]:
         """From where to where; adds to what is summed so far. has_end: whether a step may go beyond the end."""
         program, contracted = self.program, self.contracted
         block = Block(arg_types=[INDEX, *(v.type for v in sums)])
         row_axis, column_axis = self.stage.axes
-        k_axis, scalars = _step(program, self.stage, block, contracted, self.step, self.steps, end if has_end else None)
+        k_axis, scalars = self._step(block, end if has_end else None)
         left = ReduceStage(program, block, [row_axis, k_axis], scalars)
         right = ReduceStage(program, block, [k_axis, column_axis], scalars)
         results: list[SSAValue] = []
@@ -332,6 +316,22 @@ class _Loop:
         loop.location = self.dots[0].location
         self.stage.block.add_op(loop)
         return list(loop.results)
+
+    def _step(self, block: Block, end: SSAValue | None) -> tuple[Axis, dict[DomainDim, SSAValue]]:
+        """The axis of a step, whose own elements end at `end`, if it may begin anywhere, and the dimensions that are
+        scalars there."""
+        (along,), around, at = self.contracted.along, self.contracted.around, block.args[0]
+        if not around:
+            return Axis(along, at, self.step, end, is_loaded=False), self.stage.scalars
+        whole = round_up(along.extent, self.step)
+        inside, length, where = Stage(self.program, block, [], {}), self.stage.index(whole), self.program.op.location
+        place, offset = inside.insert(arith.FloorDivSIOp(at, length), where), self.stage.index(0)
+        if whole != self.step:
+            start = inside.insert(arith.MuliOp(place, length), where)
+            offset = inside.insert(arith.SubiOp(at, start), where)
+        if self.steps is not None:
+            place = self.steps.place(inside, place)
+        return Axis(along, offset, self.step), {**self.stage.scalars, around[0]: place}
 
     def _add_block(
         self, block: Block, scalars: dict[DomainDim, SSAValue], dot: Dot, lhs: SSAValue, rhs: SSAValue
@@ -352,31 +352,6 @@ def _factors(program: ProgramTiling, dot: Dot, k: DomainDim) -> tuple[Node, Node
     """The operands of a product of which each step has one element along K."""
     precision = precision_of(dot.op)
     return dot_operand(program, dot.lhs, k, 1, precision), dot_operand(program, dot.rhs, k, 1, precision)
-
-
-def _step(
-    program: ProgramTiling,
-    stage: Stage,
-    block: Block,
-    contracted: Contracted,
-    step: int,
-    steps: Steps | None,
-    end: SSAValue | None,
-) -> tuple[Axis, dict[DomainDim, SSAValue]]:
-    """The axis of a step of the loop over K, whose own elements end at `end`, if it may begin anywhere, and the
-    dimensions that are scalars there."""
-    (along,), around, at = contracted.along, contracted.around, block.args[0]
-    if not around:
-        return Axis(along, at, step, end, is_loaded=False), stage.scalars
-    whole = round_up(along.extent, step)
-    inside, length, where = Stage(program, block, [], {}), stage.index(whole), program.op.location
-    place, offset = inside.insert(arith.FloorDivSIOp(at, length), where), stage.index(0)
-    if whole != step:
-        start = inside.insert(arith.MuliOp(place, length), where)
-        offset = inside.insert(arith.SubiOp(at, start), where)
-    if steps is not None:
-        place = steps.place(inside, place)
-    return Axis(along, offset, step), {**stage.scalars, around[0]: place}
 
 
 def dot_of(dot: Dot, lhs: SSAValue, rhs: SSAValue, acc: SSAValue) -> tile.DotOp:
