@@ -33,7 +33,7 @@ def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     results = [code.array(kept, tile_element(v.type), v.name_hint) for v in op.outputs]
     _reduce_registers(code, op, inputs, results, axes)
     modes = _thread_modes(fragment.threads, axes)
-    if _are_stored(op):
+    if op.is_stored:
         results, modes = _halve(code, op, results, modes)
     _reduce_lanes(code, op, results, modes)
     _reduce_warps(code, op, results, modes)
@@ -87,11 +87,6 @@ def _thread_modes(modes: Sequence[Mode], axes: set[int]) -> list[ThreadMode]:
                 found.append((stride * inside, mode.size // inside))
         stride *= mode.size
     return found
-
-
-def _are_stored(op: tile.CombinerOp) -> bool:
-    """Whether nothing but stores uses the results."""
-    return all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
 
 
 def _halve(
@@ -179,7 +174,7 @@ def _reduce_warps(code: Code, op: tile.CombinerOp, results: Sequence[Registers],
     with e.when(e.all(leaders)), code.each(kept) as at:
         partials.write(at, warp)
     code.access("read", partials.region)
-    with e.when(code.first_copy(kept) if _are_stored(op) else None), code.each(kept) as at:
+    with e.when(code.first_copy(kept) if op.is_stored else None), code.each(kept) as at:
         _combine_partials(code, op, partials, at)
 
 

@@ -21,7 +21,7 @@ from irc.dialects.nd import (
     SliceOp,
     TakeOp,
 )
-from irc.dialects.nd.base import element_of, integer, put, shape_of, tensor
+from irc.dialects.nd.base import element_of, integer, ints, put, shape_of, tensor
 from irc.dialects.nd.terms import Term, splat
 from irc.ir.discardable import ARGUMENT_NAME
 from irc.ir.dtypes import element_named
@@ -118,7 +118,7 @@ class Partition:
         if isinstance(op, SliceOp):
             divided = [bool(axes) for axes in division.sharding(division.rule.operands[0])]
             extents = shape_of(types[0])
-            stops = [n if cut else stop for n, cut, stop in zip(extents, divided, _ints(op.stops), strict=True)]
+            stops = [n if cut else stop for n, cut, stop in zip(extents, divided, ints(op.stops), strict=True)]
             properties["stops"] = DenseArrayBase.from_list(i64, stops)
         attributes = {name: value for name, value in op.attributes.items() if name != SHARDINGS}
         regions = [region.clone() for region in op.regions]
@@ -243,7 +243,3 @@ def _common(one: Axes, other: Axes) -> Axes:
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1
     return one[:count]
-
-
-def _ints(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
-    return attribute.get_values()

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.control import verify_body
+from irc.dialects.tile.memory import StoreOp
 from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
 from irc.ir.locations import set_location
 from irc.ir.operations import PureOp
@@ -24,6 +25,11 @@ class CombinerOp(PureOp):
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     body = region_def("single_block")
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether nothing but stores uses the results."""
+        return all(isinstance(use.operation, StoreOp) for value in self.outputs for use in value.uses)
 
     def verify_combiner(self) -> None:
         if not self.inputs or len(self.inputs) != len(self.outputs):

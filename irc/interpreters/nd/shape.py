@@ -102,14 +102,8 @@ def _ascending(op: nd.AscendingOp, args: Sequence[Array], precision: Precision) 
     return args[0]
 
 
-@meaning(nd.TakeOp)
-def _take(op: nd.TakeOp, args: Sequence[Array], precision: Precision) -> Array:
-    axis = integer(op.axis)
-    return np.take(args[0], _clamped(args[1], args[0].shape[axis]), axis=axis)
-
-
-@meaning(nd.ReorderOp)
-def _reorder(op: nd.ReorderOp, args: Sequence[Array], precision: Precision) -> Array:
+@meaning(nd.TakeOp, nd.ReorderOp)
+def _take(op: nd.TakeOp | nd.ReorderOp, args: Sequence[Array], precision: Precision) -> Array:
     axis = integer(op.axis)
     return np.take(args[0], _clamped(args[1], args[0].shape[axis]), axis=axis)
 

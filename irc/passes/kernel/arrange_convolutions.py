@@ -80,7 +80,7 @@ class ArrangeConvolutionsPass(Pass):
         machine, copies = target_of(op), Copies()
         for conv in [inner for inner in ops_in(op) if isinstance(inner, nd.ConvOp)]:
             if _is_depthwise(conv):
-                if _is_turnable(conv) and (self.always or _pays_to_turn(conv, machine)):
+                if _is_turnable(conv) and (self.always or _is_long(conv, machine)):
                     _turn(conv, copies, [*range(1, len(conv.kernel_shape)), 0])
                 continue
             if machine.exact_tiles:
@@ -129,7 +129,7 @@ def _row_of_taps(op: nd.ConvOp, machine: Target) -> _Row | None:
 
 
 def _is_long(op: nd.ConvOp, machine: Target) -> bool:
-    """Whether threads that gather element by element take longer than one more launch."""
+    """Whether loads of an element for each multiply-add take longer than one more launch."""
     return iteration_of(op).points / (machine.sms * machine.clock * LANES) > machine.launch_time
 
 
@@ -193,11 +193,6 @@ def _has_taps_last(op: nd.ConvOp) -> bool:
 def _inner(value: SSAValue) -> int:
     """The innermost axis that is not of one element."""
     return max((axis for axis, extent in enumerate(shape_of(value)) if extent != 1), default=0)
-
-
-def _pays_to_turn(op: nd.ConvOp, machine: Target) -> bool:
-    """Whether loads of an element of the kernel for each multiply-add take longer than one more launch."""
-    return iteration_of(op).points / (machine.sms * machine.clock * LANES) > machine.launch_time
 
 
 def _turn(op: nd.ConvOp, copies: Copies, last: Sequence[int]) -> None:

@@ -33,7 +33,7 @@ class MergeReductionsPass(ProgramPass):
         if not any(isinstance(o, tile.DotOp) for o in program.walk()):
             return
         for reduce in [o for o in program.walk() if isinstance(o, tile.ReduceOp)]:
-            if reduce.parent is not None and _are_stored(reduce):
+            if reduce.parent is not None and reduce.is_stored:
                 _merge(reduce)
 
 
@@ -53,11 +53,7 @@ def _merge(first: tile.ReduceOp) -> None:
 
 def _are_alike(a: tile.ReduceOp, b: tile.ReduceOp) -> bool:
     same = a.axes == b.axes and shape_of(a.inputs[0].type) == shape_of(b.inputs[0].type)
-    return same and a.neutral is None and b.neutral is None and _are_stored(b)
-
-
-def _are_stored(op: tile.ReduceOp) -> bool:
-    return all(isinstance(use.operation, tile.StoreOp) for value in op.outputs for use in value.uses)
+    return same and a.neutral is None and b.neutral is None and b.is_stored
 
 
 def _between(first: Operation, last: Operation) -> list[Operation] | None:
