@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, Signedness, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.dialects import cuda
 from irc.layout.instructions import wgmma_depth
@@ -13,6 +16,55 @@ from irc.lowering.memory import element_offset
 from irc.lowering.values import Buffer, ThreadCode, element_bytes
 
 _U8 = IntegerType(8, Signedness.UNSIGNED)
+
+
+class Instruction(Protocol):
+    """An instruction on two descriptors, for the rows that begin at one of the starts: `adds` is whether it adds to the
+    sums, or overwrites them."""
+
+    def __call__(
+        self,
+        row: int,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        adds: SSAValue,
+        *,
+        n: int,
+        lhs_type: Attribute,
+        rhs_type: Attribute,
+        transpose_lhs: bool,
+        transpose_rhs: bool,
+    ) -> Operation: ...
+
+
+def insert_steps(
+    code: ThreadCode,
+    dot: cuda.DotOp,
+    starts: Iterable[Index],
+    instruction: Instruction,
+    op: type[cuda.DescriptorOp] | type[cuda.Tcgen05DescriptorOp] = cuda.DescriptorOp,
+) -> None:
+    """For the rows that begin at each of `starts`, instructions along K, each on 32 bytes of it. Where the product
+    overwrites its sums, the first of them does."""
+    e, (m, n, k) = code.e, dot.mnk
+    lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
+    depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
+    b, transpose_b = descriptor_of(code, rhs, 0, 1, 0, op)
+    for row, start in enumerate(starts):
+        a, transpose_a = descriptor_of(code, lhs, 1, 0, start, op)
+        with e.loop(0, k // depth, unroll=True, hint="k") as step:
+            each = instruction(
+                row,
+                advanced(code, a, lhs, 1, step, depth),
+                advanced(code, b, rhs, 0, step, depth),
+                e.constant(1, i1) if dot.overwrites is None else e.compare("ne", step, 0),
+                n=n,
+                lhs_type=types[0],
+                rhs_type=types[1],
+                transpose_lhs=transpose_a,
+                transpose_rhs=transpose_b,
+            )
+            e.insert(each)
 
 
 def operand_type(dot: cuda.DotOp, operand: Buffer) -> Attribute:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda
 from irc.ir.targets import target_of
 from irc.layout.tcgen05 import ROWS
 from irc.lowering.emitter import known
-from irc.lowering.operand_descriptors import advanced, depth_of, descriptor_of, matrix_of, operand_type
+from irc.lowering.operand_descriptors import insert_steps
 from irc.lowering.values import ThreadCode
 from irc.support.diagnostics import IrcError
 
@@ -19,26 +21,11 @@ def multiply_tcgen05(code: ThreadCode, dot: cuda.DotOp) -> None:
     product overwrites the sums, the first step does. IrcError on another target than sm_100a."""
     if not (machine := target_of(dot)).has_tcgen05:
         raise IrcError(f"tcgen05 is an instruction of sm_100a, found {machine.name}", dot.location)
-    e, (m, n, k) = code.e, dot.mnk
-    lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
-    depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
+    e, (m, n, _) = code.e, dot.mnk
+
+    def instruction(row: int, lhs: SSAValue, rhs: SSAValue, adds: SSAValue, **properties: Any) -> Operation:
+        column = e.i32(e.add(known(dot.index), row * n))
+        return cuda.Tcgen05MmaOp(e.value(arith.AddiOp(dot.accumulator, column)), lhs, rhs, adds, **properties)
+
     with e.when(e.compare("eq", code.group.thread, 0)):
-        b, transpose_b = descriptor_of(code, rhs, 0, 1, 0, cuda.Tcgen05DescriptorOp)
-        for row in range(m // ROWS):
-            a, transpose_a = descriptor_of(code, lhs, 1, 0, row * ROWS, cuda.Tcgen05DescriptorOp)
-            columns = e.i32(e.add(known(dot.index), row * n))
-            tensor = e.value(arith.AddiOp(dot.accumulator, columns))
-            with e.loop(0, k // depth, unroll=True, hint="k") as step:
-                e.insert(
-                    cuda.Tcgen05MmaOp(
-                        tensor,
-                        advanced(code, a, lhs, 1, step, depth),
-                        advanced(code, b, rhs, 0, step, depth),
-                        e.constant(1, i1) if dot.overwrites is None else e.compare("ne", step, 0),
-                        n=n,
-                        lhs_type=types[0],
-                        rhs_type=types[1],
-                        transpose_lhs=transpose_a,
-                        transpose_rhs=transpose_b,
-                    )
-                )
+        insert_steps(code, dot, range(0, m, ROWS), instruction, cuda.Tcgen05DescriptorOp)

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
+from typing import Any
 
 from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import cuda
 from irc.layout.fragment import Fragment, Mode
@@ -15,7 +17,7 @@ from irc.layout.instructions import ATOMS, LANES, WARP_GROUP, WGMMA_ROWS, mma_op
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Emitter, Index, known
 from irc.lowering.memory import read_operand
-from irc.lowering.operand_descriptors import advanced, depth_of, descriptor_of, matrix_of, operand_type
+from irc.lowering.operand_descriptors import advanced, depth_of, descriptor_of, insert_steps, matrix_of
 from irc.lowering.tcgen05 import multiply_tcgen05
 from irc.lowering.tf32 import tf32_products
 from irc.lowering.values import Buffer, Registers, ThreadCode, ThreadGroup, element_bytes
@@ -155,30 +157,16 @@ def _wgmma(code: ThreadCode, dot: cuda.DotOp) -> None:
 
 
 def _steps_of_descriptors(code: ThreadCode, dot: cuda.DotOp) -> None:
-    e, (m, n, k), base = code.e, dot.mnk, known(dot.index)
-    lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
+    e, (m, n, _), base = code.e, dot.mnk, known(dot.index)
     groups = code.group.count // WARP_GROUP
-    depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
     group = e.value(cuda.WarpUniformOp(e.index(e.div(code.group.thread, WARP_GROUP)))) if groups > 1 else 0
-    b, transpose_b = descriptor_of(code, rhs, 0, 1, 0)
-    for row in range(m // (WGMMA_ROWS * groups)):
-        start = e.add(e.mul(group, WGMMA_ROWS), row * WGMMA_ROWS * groups)
-        a, transpose_a = descriptor_of(code, lhs, 1, 0, start)
-        with e.loop(0, k // depth, unroll=True, hint="k") as step:
-            e.insert(
-                cuda.WgmmaOp(
-                    dot.accumulator,
-                    e.index(e.add(base, row * n // 2)),
-                    advanced(code, a, lhs, 1, step, depth),
-                    advanced(code, b, rhs, 0, step, depth),
-                    e.constant(1, i1) if dot.overwrites is None else e.compare("ne", step, 0),
-                    n=n,
-                    lhs_type=types[0],
-                    rhs_type=types[1],
-                    transpose_lhs=transpose_a,
-                    transpose_rhs=transpose_b,
-                )
-            )
+    starts = (e.add(e.mul(group, WGMMA_ROWS), row) for row in range(0, m, WGMMA_ROWS * groups))
+
+    def instruction(row: int, lhs: SSAValue, rhs: SSAValue, adds: SSAValue, **properties: Any) -> Operation:
+        at = e.index(e.add(base, row * n // 2))
+        return cuda.WgmmaOp(dot.accumulator, at, lhs, rhs, adds, **properties)
+
+    insert_steps(code, dot, starts, instruction)
 
 
 def _steps_of_registers(code: ThreadCode, dot: cuda.DotOp) -> None:

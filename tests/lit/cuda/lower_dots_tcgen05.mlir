@@ -7,19 +7,19 @@
 // CHECK-NEXT:  scf.if %[[FIRST]] {
 // CHECK:         %[[B:.*]] = cuda.tcgen05_descriptor %{{.*}} {leading = 8192 : i64, stride = 1024 : i64}
 // CHECK:         %[[A:.*]] = cuda.tcgen05_descriptor %{{.*}} {leading = 16 : i64, stride = 1024 : i64}
-// CHECK:         %[[COLUMN:.*]] = arith.constant 64 : i32
-// CHECK-NEXT:    %[[SUMS:.*]] = arith.addi %tensor, %[[COLUMN]]
 // CHECK:         scf.for %k
 // CHECK:           %[[LEFT:.*]] = arith.addi %[[A]]
 // CHECK:           %[[RIGHT:.*]] = arith.addi %[[B]]
 // CHECK:           %[[ADDS:.*]] = arith.cmpi ne, %k
+// CHECK-NEXT:      %[[COLUMN:.*]] = arith.constant 64 : i32
+// CHECK-NEXT:      %[[SUMS:.*]] = arith.addi %tensor, %[[COLUMN]]
 // CHECK-NEXT:      cuda.tcgen05_mma %[[SUMS]], %[[LEFT]], %[[RIGHT]], %[[ADDS]] {n = 128 : i64, lhs_type = bf16, rhs_type = bf16, transpose_rhs = true}
 // CHECK-NEXT:    } {unroll}
 // CHECK:         %[[BELOW:.*]] = arith.constant 16384 : i32
 // CHECK-NEXT:    cuda.tcgen05_descriptor %[[BELOW]]
-// CHECK-NEXT:    %[[NEXT:.*]] = arith.constant 192 : i32
-// CHECK-NEXT:    %[[OTHERS:.*]] = arith.addi %tensor, %[[NEXT]]
-// CHECK:           cuda.tcgen05_mma %[[OTHERS]]
+// CHECK:           %[[NEXT:.*]] = arith.constant 192 : i32
+// CHECK-NEXT:      %[[OTHERS:.*]] = arith.addi %tensor, %[[NEXT]]
+// CHECK-NEXT:      cuda.tcgen05_mma %[[OTHERS]]
 // CHECK-NEXT:    } {unroll}
 // CHECK-NEXT:  }
 // CHECK-NEXT:  cuda.return
