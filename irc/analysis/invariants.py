@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
 from irc.analysis.op_classes import is_fusible, is_view
-from irc.ir.discardable import INTERPRETED
+from irc.ir.discardable import IN_PLACE, INTERPRETED
 from irc.ir.passes import Invariant
 
 SHARED = ("tile.alloc", "tile.channel")
@@ -23,9 +23,11 @@ def _first(offends: Callable[[Operation], bool]) -> Callable[[ModuleOp], Operati
 
 
 def _outside(op: Operation) -> bool:
-    """Whether it is work on arrays that a kernel can do and none does. Reshapes between kernels are views."""
+    """Whether it is work on arrays that a kernel can do and none does. Reshapes between kernels are views, and
+    operands of concats may lie side by side."""
     parent = op.parent_op()
-    return is_fusible(op) and not is_view(op) and parent is not None and parent.name == "func.func"
+    is_free = is_view(op) or IN_PLACE in op.attributes
+    return is_fusible(op) and not is_free and parent is not None and parent.name == "func.func"
 
 
 def _first_value(offends: Callable[[Attribute], bool]) -> Callable[[ModuleOp], Operation | None]:

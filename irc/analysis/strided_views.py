@@ -13,7 +13,7 @@ from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import part_of, permutation_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
-from irc.support.shapes import row_major
+from irc.support.shapes import reshaped_strides, row_major
 
 Span = tuple[int, int]
 """Of an axis: the distance between neighbors in the array, in elements, and that from its begin to its end."""
@@ -67,7 +67,7 @@ def strided_view(value: SSAValue) -> StridedView:
 def _taken(op: Operation) -> StridedView | None:
     if is_view(op):
         source = strided_view(op.operands[0])
-        strides = _reshaped(source, shape_of(op.results[0]))
+        strides = reshaped_strides(source.shape, source.strides, shape_of(op.results[0]))
     elif (order := permutation_of(op)) is not None:
         source = strided_view(op.operands[0])
         strides = tuple(source.strides[axis] for axis in order)
@@ -83,28 +83,3 @@ def _taken(op: Operation) -> StridedView | None:
         whole = zip(source.shape, shape, strides, strict=True)
         cuts += tuple((stride, stride * extent) for extent, taken, stride in whole if extent != taken)
     return StridedView(source.array, (*source.ops, op), shape, strides, cuts)
-
-
-def _reshaped(view: StridedView, shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The strides of a view in another shape; None where its elements are not evenly apart along the new axes."""
-    if 0 in shape:
-        return row_major(shape)
-    runs: list[tuple[int, int]] = []
-    """Axes that are evenly apart together: how many elements, and how far apart."""
-    for extent, stride in zip(view.shape, view.strides, strict=True):
-        if extent == 1:
-            continue
-        if runs and runs[-1][1] == stride * extent:
-            runs[-1] = (runs[-1][0] * extent, stride)
-        else:
-            runs.append((extent, stride))
-    strides: list[int] = []
-    left, stride = 1, 1
-    for extent in reversed(shape):
-        if left == 1 and extent != 1:
-            left, stride = runs.pop()
-        if left % extent:
-            return None
-        strides.append(stride)
-        left, stride = left // extent, stride * extent
-    return tuple(reversed(strides))

@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "align-operands": "irc.passes.kernel.align_operands:AlignOperandsPass",
     "choose-config": "irc.passes.kernel.choose_config:ChooseConfigPass",
     "split-reductions": "irc.passes.kernel.split_reductions:SplitReductionsPass",
+    "concat-in-place": "irc.passes.kernel.concat_in_place:ConcatInPlacePass",
     "tile-arrays": "irc.passes.tile.tile_arrays:TileArraysPass",
     "tile-kernels": "irc.passes.tile.tile_kernels:TileKernelsPass",
     "share-programs": "irc.passes.tile.share_programs:ShareProgramsPass",
@@ -133,7 +134,14 @@ KERNEL: tuple[str, ...] = (
 )
 """To fused regions with their configs."""
 
-PROGRAMS: tuple[str, ...] = (*KERNEL, "tile-arrays", "tile-kernels", "share-programs", "mark-in-place")
+PROGRAMS: tuple[str, ...] = (
+    *KERNEL,
+    "concat-in-place",
+    "tile-arrays",
+    "tile-kernels",
+    "share-programs",
+    "mark-in-place",
+)
 """To tile programs, from which on each kernel is lowered by itself."""
 
 TILE: tuple[str, ...] = (

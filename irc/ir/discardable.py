@@ -93,6 +93,7 @@ DEFERRED = "nd.deferred"
 RELAXED = "nd.relaxed"
 REPEATED = "nd.repeated"
 UNREAD = "nd.unread"
+IN_PLACE = "nd.in_place"
 ANY_ORDER = "nd.any_order"
 SCHEDULED = "scheduled"
 CLAMPED = "clamped"
@@ -153,6 +154,16 @@ _OF_OPS = (
         _is_unit,
         "align-operands",
         "tile-kernels",
+    ),
+    Discardable(
+        IN_PLACE,
+        "its operands lie side by side in its result: they are written there, and no kernel copies them",
+        "`nd.concat` between kernels",
+        _named("nd.concat"),
+        "unit",
+        _is_unit,
+        "concat-in-place",
+        "tile-kernels, build-host-plan, the interpreter of tile",
     ),
     Discardable(
         ANY_ORDER,

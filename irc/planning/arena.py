@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from irc.dialects.host import ARENA_ALIGNMENT
 from irc.support.integers import round_up
@@ -16,11 +18,13 @@ from irc.support.integers import round_up
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A buffer of `size` bytes: written by the step `made`, last touched by the steps `users` (which may be none)."""
+    """A buffer of `size` bytes: written by the step `made`, last touched by the steps `users` (which may be none).
+    others: further steps that write to it, of which no other one comes first."""
 
     size: int
     made: int
     users: tuple[int, ...]
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Placement:
 def place(buffers: Sequence[Lifetime], before: Sequence[int]) -> Placement:
     """Places the buffers; `before` has for each step the set (as bits) of those that are complete when it starts."""
     touching = [_touching(buffer) for buffer in buffers]
-    ready = [before[buffer.made] for buffer in buffers]
+    ready = [reduce(and_, (before[step] for step in (buffer.made, *buffer.others))) for buffer in buffers]
     offsets: dict[int, int] = {}
     ranges: list[tuple[int, int, int, int]] = []
     """Of the buffers placed so far with elements: the start, the end, `touching` and `ready`."""
@@ -57,7 +61,7 @@ def place(buffers: Sequence[Lifetime], before: Sequence[int]) -> Placement:
 def _touching(buffer: Lifetime) -> int:
     """The set (as bits) of the steps that touch the buffer."""
     steps = 1 << buffer.made
-    for step in buffer.users:
+    for step in (*buffer.users, *buffer.others):
         steps |= 1 << step
     return steps
 

@@ -14,9 +14,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.op_classes import behind_views
 from irc.dialects.host import (
     ArenaOp,
     BufferOp,
+    BufferType,
     ConstantOp,
     CopyOp,
     LaunchOp,
@@ -29,7 +31,8 @@ from irc.dialects.host import (
 )
 from irc.dialects.host import CollectiveOp as HostCollectiveOp
 from irc.dialects.host import ReturnOp as EndOp
-from irc.dialects.nd import CollectiveOp
+from irc.dialects.nd import CollectiveOp, ConcatOp
+from irc.dialects.nd.joined import holder_of, is_in_place, parts_of
 from irc.ir.donation import donations
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import location_of
@@ -61,6 +64,7 @@ class PlanEmitter:
             output.name_hint = f"result{index}"
         for root, index in self._found.direct.items():
             self._buffers[root] = self._target(index)
+            self._place_parts(root)
         for value, content, location in self._found.constants:
             self._buffers[value] = self._append(ConstantOp(content), location).results[0]
         self._place_intermediates()
@@ -117,21 +121,28 @@ class PlanEmitter:
         """The arena, and the buffer in it of every array that is not a result."""
         users: dict[SSAValue, list[int]] = {}
         for index, step in enumerate(self._steps):
-            for root in step.reads:
+            for root in map(holder_of, step.reads):
                 users.setdefault(root, []).append(index)
         made: dict[SSAValue, int] = {}
+        others: dict[SSAValue, list[int]] = {}
         for i, step in enumerate(self._steps):
             for value in step.writes:
-                if made.setdefault(value, i) != i:
-                    users.setdefault(value, []).append(i)
+                root = holder_of(value)
+                if made.setdefault(root, i) != i:
+                    (users if root is value else others).setdefault(root, []).append(i)
         groups = [self._placed_together(value, step) for value, step in made.items() if value not in self._buffers]
         values = [(group, made[group[0]]) for group in dict.fromkeys(groups)]
         lifetimes = [
-            Lifetime(_bytes_of_all(group), step, tuple(user for value in group for user in users.get(value, ())))
+            Lifetime(
+                _bytes_of_all(group),
+                step,
+                tuple(user for value in group for user in users.get(value, ())),
+                tuple(others.get(group[0], ())),
+            )
             for group, step in values
         ]
         placement = place(lifetimes, self._made.before)
-        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and v not in made]
+        empty = [v for step in self._steps for v in step.reads if v not in self._buffers and holder_of(v) not in made]
         if not values and not empty:
             return
         arena = self._append(ArenaOp(placement.size), self._location).results[0]
@@ -142,10 +153,25 @@ class PlanEmitter:
             for value in group:
                 size = bytes_of(value.type)
                 self._buffers[value] = base if len(group) == 1 else self._range(base, at, size, value)
+                self._place_parts(value)
                 at += aligned(size)
         # What a launch of no elements would have made: nobody reads a byte of it.
         for value in empty:
             self._buffers[value] = self._range(arena, 0, 0, value)
+
+    def _place_parts(self, root: SSAValue, pitch: int = 0) -> None:
+        """The buffers of the arrays that lie in another, each `pitch` bytes of it a row; its own where that is 0."""
+        op, base = root.owner, self._buffers[root]
+        if not isinstance(op, ConcatOp) or not is_in_place(op):
+            return
+        assert isinstance(base.type, BufferType)
+        for operand, part in zip(op.inputs, parts_of(op), strict=True):
+            inner, rows = behind_views(operand), (pitch or part.pitch, part.width)
+            size = base.type.size.data - part.pitch + part.width
+            made = self._append(BufferOp(base, part.offset, size, rows), location_of(op)).results[0]
+            made.name_hint = inner.name_hint
+            self._buffers[inner] = made
+            self._place_parts(inner, rows[0])
 
     def _placed_together(self, value: SSAValue, step: int) -> tuple[SSAValue, ...]:
         """The arrays that lie side by side as one step zeros them, in units of the arena; most lie by themselves."""

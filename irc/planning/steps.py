@@ -26,6 +26,7 @@ from irc.dialects.host import bytes_of
 from irc.dialects.kernel import LaunchOp as KernelLaunchOp
 from irc.dialects.nd import CollectiveOp
 from irc.dialects.nd import ConstantOp as NdConstantOp
+from irc.dialects.nd.joined import is_in_place, lies_in_another, made_arrays
 from irc.ir.donation import donations
 from irc.ir.properties import number, numbers, values_of
 from irc.ir.rewriting import location_of
@@ -107,15 +108,23 @@ class Steps:
             root = behind_views(value)
             if root is self._donated.get(index):
                 continue
-            owner = root.owner
-            if (
-                isinstance(owner, KernelLaunchOp | CollectiveOp)
-                and root not in self.direct
-                and not (index in self._donated and self._is_written_late(owner, root, self._donated[index]))
-            ):
+            if lies_in_another(root):
+                raise IrcError("an array that lies in a larger one is no result", location_of(terminator))
+            if self._is_written_first(index, root):
                 self.direct[root] = index
             else:
                 self._copies.append((index, root))
+
+    def _is_written_first(self, index: int, root: SSAValue) -> bool:
+        """Whether what makes an array may write it to the memory of this result, the first that it is."""
+        owner = root.owner
+        if root in self.direct or not isinstance(owner, Operation):
+            return False
+        if is_in_place(owner):
+            return index not in self._donated
+        if not isinstance(owner, KernelLaunchOp | CollectiveOp):
+            return False
+        return index not in self._donated or not self._is_written_late(owner, root, self._donated[index])
 
     def _is_written_late(self, op: KernelLaunchOp | CollectiveOp, root: SSAValue, donated: SSAValue) -> bool:
         """Whether a step writes nothing but its elements to the memory of a donated argument: what a launch adds to is
@@ -148,7 +157,7 @@ class Steps:
         return [value for number, value in enumerate(op.outputs, len(op.inputs)) if number in summed]
 
     def _visit(self, op: Operation) -> None:
-        if isinstance(op, ReturnOp) or is_view(op):
+        if isinstance(op, ReturnOp) or is_view(op) or is_in_place(op):
             return
         if op.name == "nd.constant":
             if op.results[0].uses:
@@ -176,10 +185,14 @@ class Steps:
         self._add(step, summed)
 
     def _add(self, step: Step, summed: Sequence[SSAValue] = ()) -> None:
-        step.needs = sorted({self._maker[root] for root in (*step.reads, *summed) if root in self._maker})
+        step.needs = sorted({maker for root in (*step.reads, *summed) for maker in self._makers(root)})
         for value in step.writes:
             self._maker[value] = len(self.steps)
         self.steps.append(step)
+
+    def _makers(self, root: SSAValue) -> list[int]:
+        """The steps that make an array; none of what is there before."""
+        return [self._maker[each] for each in made_arrays(root) if each in self._maker]
 
     def _add_copies(self, terminator: ReturnOp) -> None:
         for index, root in self._copies:
@@ -215,7 +228,7 @@ class Steps:
                 source, root = step.reads[read], step.writes[written - len(step.reads)]
                 if (result := self.direct.get(root)) is not None and self._donated.get(result) is source:
                     continue
-                needs = [self._maker[source]] if source in self._maker else []
+                needs = self._makers(source)
                 step.needs = sorted({*step.needs, len(self.steps)})
                 self.steps.append(Step([source], [root], step.location, needs=needs))
 

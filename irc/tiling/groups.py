@@ -22,7 +22,7 @@ from irc.dialects.nd.shape import reshaped
 from irc.dialects.tile import shape_of
 from irc.ir.discardable import UNREAD
 from irc.ir.iteration import iteration_of, permutation_of
-from irc.support.shapes import row_major
+from irc.support.shapes import reshaped_strides, row_major
 from irc.tiling.index_maps import (
     ZERO,
     Coords,
@@ -84,13 +84,13 @@ def reachable(trace: RegionTrace, roots: Sequence[Node]) -> list[Node]:
     return nodes
 
 
-def group_results(trace: RegionTrace, values: Sequence[SSAValue]) -> list[Group]:
-    """Results without elements are in no group."""
+def group_results(trace: RegionTrace, values: Sequence[tuple[SSAValue, tuple[int, ...]]]) -> list[Group]:
+    """Of values and the strides of the results that they are. Results without elements are in no group."""
     groups: list[Group] = []
-    for index, value in enumerate(values):
+    for index, (value, strides) in enumerate(values):
         if 0 in shape_of(value.type):
             continue
-        value, shape, strides = _peel(value)
+        value, shape, strides = _peel(value, strides)
         coords = tuple(lin_of(new_dim(n)) for n in shape)
         group, at, known = _place(trace, groups, value, shape, coords)
         if known is not None:
@@ -130,17 +130,23 @@ def _share_loads(one: Node, other: Node) -> bool:
     return not loads[0].isdisjoint(loads[1])
 
 
-def _peel(value: SSAValue) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
+def _peel(value: SSAValue, strides: tuple[int, ...]) -> tuple[SSAValue, tuple[int, ...], tuple[int, ...]]:
     """The value behind trailing reshapes and permutations, and behind padding at the end that need not be written; and
-    the shape and strides of its view of the result."""
+    the shape and strides of its view of the result, which has the strides that are given."""
     shape = shape_of(value.type)
-    strides = row_major(shape)
+    lies_apart = strides == row_major(shape)
     while isinstance(op := value.owner, Operation):
         permutation = permutation_of(op)
         if is_view(op) and strides == row_major(shape):
             value = op.operands[0]
             shape = shape_of(value.type)
             strides = row_major(shape)
+        elif is_view(op) and not lies_apart:
+            before = reshaped_strides(shape, strides, shape_of(op.operands[0].type))
+            if before is None:
+                break
+            value, strides = op.operands[0], before
+            shape = shape_of(value.type)
         elif permutation is not None:
             value = op.operands[0]
             order = sorted(range(len(permutation)), key=permutation.__getitem__)

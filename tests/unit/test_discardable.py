@@ -43,6 +43,10 @@ func.func @padded(%x: tensor<4xf32>, %z: tensor<f32>) -> tensor<6xf32> {
   %p = nd.pad %x, %z {low = [0], high = [2]} : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
   func.return %p : tensor<6xf32>
 }
+func.func @joined(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %j = nd.concat %x, %x {axis = 0} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  func.return %j : tensor<8xf32>
+}
 cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

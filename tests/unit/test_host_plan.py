@@ -12,8 +12,10 @@ from drawing import examples, long
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.test_value import create_ssa_value
 
-from irc.dialects.host import CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
+from irc.dialects.host import BufferType, CopyOp, LaunchOp, PlanOp, RecordOp, StepOp, WaitOp
+from irc.dialects.host.checks import Extent
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, load, new_context, parse
 from irc.ir.parser import parse_ir
@@ -103,6 +105,49 @@ def test_live_buffers_do_not_overlap(graph: list[list[int]], streams: int, data:
             b_first = {b.made, *b.users} <= before[a.made]
             assert apart or a_first or b_first
             assert disjoint(a, b, made.before) == (a_first or b_first)
+
+
+@given(graphs(), st.integers(1, 4), st.data())
+@examples(200)
+def test_buffers_that_several_steps_write_are_alone_from_the_first_on(
+    graph: list[list[int]], streams: int, data: st.DataObject
+) -> None:
+    made = schedule(graph, streams)
+    before = run_order(made)
+    steps = list(range(len(graph)))
+    buffers: list[Lifetime] = []
+    while steps:
+        count = data.draw(st.integers(1, min(3, len(steps))))
+        first, *others = (steps.pop(data.draw(st.integers(0, len(steps) - 1))) for _ in range(count))
+        users = {s for s, needs in enumerate(graph) if {first, *others} & set(needs)}
+        buffers.append(Lifetime(data.draw(st.integers(1, 3000)), first, tuple(users), tuple(others)))
+    placed = place(buffers, made.before)
+    for i, a in enumerate(buffers):
+        for j, b in enumerate(buffers[:i]):
+            apart = placed.offsets[i] + a.size <= placed.offsets[j] or placed.offsets[j] + b.size <= placed.offsets[i]
+            orders = [
+                all({x.made, *x.others, *x.users} <= before[step] for step in (y.made, *y.others))
+                for x, y in ((a, b), (b, a))
+            ]
+            assert apart or any(orders)
+
+
+@given(*(st.tuples(st.integers(0, 40), st.integers(1, 60), st.integers(1, 12)) for _ in range(2)), st.integers(12, 20))
+@examples(300)
+def test_rows_overlap_where_they_share_a_byte(a: tuple[int, int, int], b: tuple[int, int, int], pitch: int) -> None:
+    root = create_ssa_value(BufferType(200))
+    one, two = (Extent(root, start, start + size, (pitch, width)) for start, size, width in (a, b))
+
+    def held(start: int, size: int, width: int) -> set[int]:
+        return {at for at in range(start, start + size) if (at - start) % pitch < width}
+
+    if held(*a) & held(*b):
+        assert one.overlaps(two)
+        assert two.overlaps(one)
+    elif all(size >= pitch for _, size, _ in (a, b)) and a[0] + a[1] >= b[0] + pitch and b[0] + b[1] >= a[0] + pitch:
+        assert not one.overlaps(two)
+    assert one.overlaps(Extent(root, a[0], a[0] + 1))
+    assert not one.overlaps(Extent(root, a[0] + a[1], 200))
 
 
 def test_a_chain_stays_on_stream_0_and_reuses_its_arena() -> None:

@@ -17,24 +17,33 @@ Accesses = Sequence[tuple[SSAValue, bool]]
 
 @dataclass(frozen=True)
 class Extent:
-    """The bytes [start, end) of a root: the arena, a constant or an argument of the plan."""
+    """The bytes [start, end) of a root: the arena, a constant or an argument of the plan. rows: a pitch and a width,
+    where it is only the first `width` of each `pitch` bytes."""
 
     root: SSAValue
     start: int
     end: int
+    rows: tuple[int, int] | None = None
 
     def overlaps(self, other: Extent) -> bool:
-        return self.root is other.root and self.start < other.end and other.start < self.end
+        if self.root is not other.root or self.start >= other.end or other.start >= self.end:
+            return False
+        if self.rows is None or other.rows is None or self.rows[0] != other.rows[0]:
+            return True
+        pitch, width = self.rows
+        behind = (other.start - self.start) % pitch
+        return behind < width or pitch - behind < other.rows[1]
 
 
 def extent_of(buffer: SSAValue) -> Extent:
     """Where a buffer of a plan lies."""
     assert isinstance(buffer.type, BufferType)
     start, size = 0, buffer.type.size.data
+    rows = buffer.owner.rows if isinstance(buffer.owner, BufferOp) else None
     while isinstance(buffer.owner, BufferOp):
         start += buffer.owner.offset.value.data
         buffer = buffer.owner.base
-    return Extent(buffer, start, start + size)
+    return Extent(buffer, start, start + size, rows)
 
 
 def check_steps(block: Block, streams: int, kernels: Kernels | None) -> None:
@@ -134,22 +143,22 @@ def _order(steps: list[StepOp], count: int) -> list[int]:
 
 def _check_races(steps: list[StepOp], accesses: list[Accesses], before: list[int]) -> None:
     """Steps that touch the same bytes, one of them writing, are ordered."""
-    touched: dict[SSAValue, dict[tuple[int, int], list[int]]] = {}
+    touched: dict[SSAValue, dict[Extent, list[int]]] = {}
     for index, step in enumerate(steps):
         unordered = ~(before[index] | 1 << index)
         for buffer, writes in accesses[index]:
             extent = extent_of(buffer)
-            start, end = extent.start, extent.end
             earlier = touched.setdefault(extent.root, {})
-            for (low, high), (readers, writers) in earlier.items():
-                if low < end and start < high and (racing := (writers | readers if writes else writers) & unordered):
+            for touching, (readers, writers) in earlier.items():
+                racing = (writers | readers if writes else writers) & unordered
+                if racing and touching.overlaps(extent):
                     other = (racing & -racing).bit_length() - 1
                     raise VerifyException(
                         f"expected an event between steps {other} ({steps[other].name}) and {index} "
                         f"({step.name}), which share {_range(extent)}, found none"
                     )
             # Bit sets of the steps that read the range, and of those that write it.
-            earlier.setdefault((start, end), [0, 0])[writes] |= 1 << index
+            earlier.setdefault(extent, [0, 0])[writes] |= 1 << index
 
 
 def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
@@ -169,8 +178,7 @@ def _check_contents(steps: list[StepOp], accesses: list[Accesses]) -> None:
                 continue
             extent = extent_of(buffer)
             others = live.setdefault(extent.root, {})
-            start, end = extent.start, extent.end
-            for other in [b for b, e in others.items() if e.start < end and start < e.end]:
+            for other in [b for b, e in others.items() if e.overlaps(extent)]:
                 if not _related(other, buffer):
                     del others[other]
             others[buffer] = extent

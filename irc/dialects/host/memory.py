@@ -7,7 +7,14 @@ from math import prod
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -60,16 +67,27 @@ class ArenaOp(PureOp):
 @irdl_op_definition
 class BufferOp(PureOp):
     """The range of a buffer or of the arena that starts at byte `offset`. Two ranges of the arena do not have to be
-    disjoint."""
+    disjoint. With `pitch` and `width` it is the first `width` bytes of each `pitch` of that range: those of an array
+    that lies in a larger one."""
 
     name = "host.buffer"
     base = operand_def(BufferType)
     offset = prop_def(IntegerAttr)
+    pitch = opt_prop_def(IntegerAttr)
+    width = opt_prop_def(IntegerAttr)
     result = result_def(BufferType)
     assembly_format = "$base attr-dict `:` type($base) `->` type($result)"
 
-    def __init__(self, base: SSAValue, offset: int, size: int) -> None:
-        super().__init__(operands=[base], properties={"offset": number(offset)}, result_types=[BufferType(size)])
+    def __init__(self, base: SSAValue, offset: int, size: int, rows: tuple[int, int] | None = None) -> None:
+        """rows: `pitch` and `width`."""
+        named = {} if rows is None else {"pitch": number(rows[0]), "width": number(rows[1])}
+        properties = {"offset": number(offset), **named}
+        super().__init__(operands=[base], properties=properties, result_types=[BufferType(size)])
+
+    @property
+    def rows(self) -> tuple[int, int] | None:
+        """`pitch` and `width`; None of all bytes of a range."""
+        return None if self.pitch is None or self.width is None else (self.pitch.value.data, self.width.value.data)
 
     def verify_(self) -> None:
         base, result, offset = self.base.type, self.result.type, self.offset.value.data
@@ -81,6 +99,10 @@ class BufferOp(PureOp):
             )
         if isinstance(self.base.owner, ArenaOp) and offset % ARENA_ALIGNMENT:
             raise VerifyException(f"expected an offset that is a multiple of {ARENA_ALIGNMENT} bytes, found {offset}")
+        if (self.pitch is None) != (self.width is None):
+            raise VerifyException("expected pitch and width, or neither, found one of them")
+        if self.rows is not None and not 0 < self.rows[1] <= self.rows[0]:
+            raise VerifyException(f"expected a width from 1 to the pitch of {self.rows[0]}, found {self.rows[1]}")
 
 
 @irdl_op_definition

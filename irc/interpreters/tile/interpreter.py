@@ -10,7 +10,7 @@ not `checked` is an error.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from irc.dialects import tile
 from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd import NdOp
+from irc.dialects.nd.joined import strides_of
 from irc.interpreters.nd import interpreter as nd
 from irc.interpreters.nd.base import evaluate_op
 from irc.interpreters.tile.scalars import dtype_of, scalar_function
@@ -36,6 +37,7 @@ from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
 from irc.support.semaphores import SEMAPHORE_ELEMENTS
+from irc.support.shapes import row_major
 
 Array = np.ndarray[Any, Any]
 
@@ -85,23 +87,45 @@ def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tup
         hint = "the target sim runs kernels of cuda ops" if isinstance(program, KernelOp) else None
         raise IrcError(f"no tile program {op.callee} to launch", op.location, hint)
     types = [r.type for r in op.outputs]
-    return run_program(program, [cast_array(a, dtype_of(v.type)) for a, v in zip(args, op.inputs, strict=True)], types)
+    values = (*op.inputs, *op.outputs)
+    strides = {i: steps for i, v in enumerate(values) if (steps := strides_of(v)) != row_major(tile.shape_of(v.type))}
+    arrays = [cast_array(a, dtype_of(v.type)) for a, v in zip(args, op.inputs, strict=True)]
+    return run_program(program, arrays, types, strides)
 
 
-def run_program(program: tile.ProgramOp, args: Sequence[Array], results: Sequence[Any]) -> tuple[Array, ...]:
-    """The results, of the given tensor types, of one program on whole arrays."""
+def run_program(
+    program: tile.ProgramOp,
+    args: Sequence[Array],
+    results: Sequence[Any],
+    strides: Mapping[int, tuple[int, ...]] | None = None,
+) -> tuple[Array, ...]:
+    """The results, of the given tensor types, of one program on whole arrays. strides: in elements, of those of the
+    arrays and of the results, by their numbers, that are not row-major."""
     outputs = [np.zeros(t.get_shape(), element_of(t).dtype) for t in results]
+    arrays = [*(np.ascontiguousarray(a) for a in args), *outputs]
+    memories = [array.reshape(-1) for array in arrays]
+    for number, steps in (strides or {}).items():
+        memories[number], arrays[number] = _apart(arrays[number], steps)
+    outputs = arrays[len(args) :]
     for operand, result in program.updated:
         outputs[result - len(args)][...] = args[operand]
     machine = _Machine()
-    arrays = [*(np.ascontiguousarray(a) for a in args), *outputs]
-    for arg, array in zip(program.body.block.args, arrays, strict=True):
+    for arg, memory in zip(program.body.block.args, memories, strict=True):
         assert isinstance(arg.type, tile.ViewType)
-        memory = array.reshape(-1).view(dtype_of(arg.type.element_type))
-        machine.values[arg] = View(memory, arg.type.get_shape(), arg.type.get_strides())
+        elements = memory.view(dtype_of(arg.type.element_type))
+        machine.values[arg] = View(elements, arg.type.get_shape(), arg.type.get_strides())
     with np.errstate(all="ignore"):
         machine.run(program.body.block)
     return tuple(outputs)
+
+
+def _apart(array: Array, strides: tuple[int, ...]) -> tuple[Array, Array]:
+    """Memory, and the array in it with its elements so far apart."""
+    memory = np.zeros(1 + sum((n - 1) * stride for n, stride in zip(array.shape, strides, strict=True)), array.dtype)
+    steps = [stride * array.itemsize for stride in strides]
+    found = np.lib.stride_tricks.as_strided(memory, array.shape, steps)
+    found[...] = array
+    return memory, found
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -15,6 +16,7 @@ from irc.analysis.invariants import FUSED, LAYOUT_FREE, TILED
 from irc.analysis.product_problem import starts_operand
 from irc.dialects import tile
 from irc.dialects.kernel import Anchor, FusedOp, LaunchOp
+from irc.dialects.nd.joined import strides_of
 from irc.ir.alignment import alignment_of
 from irc.ir.blocks import ops_in
 from irc.ir.discardable import INTERPRETED
@@ -55,7 +57,7 @@ class TileKernelsPass(Pass):
         taken = {n.strip('"') for n in names}
         kernels = [o for o in inner if isinstance(o, FusedOp)]
         known: dict[FusedOp, str] = {}
-        for fused, first in firsts(kernels, lambda each: each.config):
+        for fused, first in firsts(kernels, _how):
             if first is fused and (name := _tiled(op, fused, _name(fused, taken))) is not None:
                 known[fused] = name
             if first in known:
@@ -65,6 +67,11 @@ class TileKernelsPass(Pass):
         for fused in kernels:
             if INTERPRETED not in fused.attributes:
                 Rewriter.erase_op(fused)
+
+
+def _how(fused: FusedOp) -> Hashable:
+    """What the kernel's code depends on beside its body: its config, and how its arrays lie."""
+    return fused.config, tuple(strides_of(value) for value in (*fused.inputs, *fused.outputs))
 
 
 def _tiled(module: ModuleOp, fused: FusedOp, name: str) -> str | None:
@@ -129,8 +136,9 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
     values = list(fused.yielded.outputs)
     config = Config.of(fused.config)
     # Semaphores are written by the stores of the sums.
-    groups = group_results(trace, values[:-1] if config.parts > 1 else values)
-    operands = [*map(_input, fused.block.args), *map(_operand, values)]
+    results = list(zip(values, map(strides_of, fused.outputs), strict=True))
+    groups = group_results(trace, results[:-1] if config.parts > 1 else results)
+    operands = [*map(_input, fused.block.args, fused.inputs), *map(_operand, values)]
     domains = Domains(bindings, operands, target_of(fused))
     for group in groups:
         for result in group.results:
@@ -184,9 +192,10 @@ def _operand(value: SSAValue) -> Operand:
     return Operand.contiguous(signless(tile.element_type_of(value.type)), tile.shape_of(value.type))
 
 
-def _input(argument: BlockArgument) -> Operand:
+def _input(argument: BlockArgument, array: SSAValue) -> Operand:
     """An argument, or the first part of it where only that is read: nothing is beyond its end."""
     operand = _operand(argument)
+    operand.strides = strides_of(array)
     operand.align = alignment_of(argument)
     for use in argument.uses:
         if starts_operand(use.operation):

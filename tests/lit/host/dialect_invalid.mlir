@@ -56,3 +56,33 @@ host.plan @f(%x, %y) : (tensor<8xf32>) -> tensor<8xf32> {
   host.return
 }
 // CHECK: expected a buffer to write for each that is read, found 1
+
+// -----
+
+host.plan @f(%x, %y) : (tensor<8xf32>) -> tensor<8xf32> {
+  %a = host.buffer %x {offset = 0, pitch = 16} : !host.buffer<32> -> !host.buffer<32>
+  host.return
+}
+// CHECK: expected pitch and width, or neither, found one of them
+
+// -----
+
+host.plan @f(%x, %y) : (tensor<8xf32>) -> tensor<8xf32> {
+  %a = host.buffer %x {offset = 0, pitch = 16, width = 32} : !host.buffer<32> -> !host.buffer<32>
+  host.return
+}
+// CHECK: expected a width from 1 to the pitch of 16, found 32
+
+// -----
+
+// Rows that meet, on two streams.
+host.plan @f(%x, %y) : (tensor<16xf32>) -> tensor<16xf32> streams 2 {
+  %a = host.buffer %y {offset = 0, pitch = 16, width = 12} : !host.buffer<64> -> !host.buffer<60>
+  %b = host.buffer %y {offset = 8, pitch = 16, width = 8} : !host.buffer<64> -> !host.buffer<56>
+  host.memset %a {value = 0} : !host.buffer<60>
+  host.memset %b {value = 0, stream = 1} : !host.buffer<56>
+  host.record {event = 0, stream = 1}
+  host.wait {event = 0}
+  host.return
+}
+// CHECK: expected an event between steps 0 (host.memset) and 1 (host.memset), which share bytes 8 to 64, found none
