@@ -208,7 +208,10 @@ def merge_after_permute(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
     groups = _factors(shape_of(reshape.x), shape_of(op.x))
     if not groups or any(len(new) != 1 for _, new in groups):
         return None
-    order = [axis for group in ints(op.permutation) for axis in groups[group][0]]
+    places = ints(op.permutation)
+    if not isinstance(reshape.x.owner, nd.PermuteOp) and places[-1] != len(places) - 1 and len(groups[-1][0]) > 1:
+        return None  # what is merged is last, as convolutions read it best
+    order = [axis for group in places for axis in groups[group][0]]
     return at.value(nd.ReshapeOp(at.value(nd.PermuteOp(reshape.x, order)), shape_of(op.result)))
 
 

@@ -113,3 +113,30 @@ def test_gradients_of_norms_of_products(arch: str | None) -> None:
     kernels = [op for op in lower(parse(OF_PRODUCTS, "norm"), "kernel").walk() if isinstance(op, FusedOp)]
     assert len(kernels) == 2  # the second one finishes the sums
     check_kernels(OF_PRODUCTS, arch=arch)
+
+
+GROUPS = """
+func f(x: bf16[2, 9, 8, 64], k: bf16[64, 3, 3, 64], l: bf16[64, 3, 3, 64], b: bf16[64], w: bf16[64]) -> bf16[2, 9, 8, 64] {
+    y = conv(permute(x, [0, 3, 1, 2]), permute(k, [0, 3, 1, 2]), low=[1, 1], high=[1, 1]) + reshape(b, [64, 1, 1])
+    g = cast(reshape(y, [2, 8, 8, 9, 8]), f32)
+    m = mean(g, axis=[2, 3, 4], keepdims=true)
+    n = (g - m) * rsqrt(var(g, axis=[2, 3, 4], keepdims=true) + 1e-5)
+    h = cast(reshape(silu(n * cast(reshape(w, [8, 8, 1, 1]), f32)), [2, 64, 9, 8]), bf16)
+    z = conv(concat([h, y], axis=1)[:, 32:96], permute(l, [0, 3, 1, 2]), low=[1, 1], high=[1, 1])
+    return permute(z, [0, 2, 3, 1])
+}
+"""
+
+
+def test_groups_of_channels_between_convolutions() -> None:
+    """They lie last, as the convolutions have them: no kernel permutes anything."""
+    module = lower(parse(GROUPS, "groups.irc"), "kernel", arch="sm_90a")
+    kernels = [op for op in module.walk() if isinstance(op, FusedOp)]
+    assert not [op for kernel in kernels for op in kernel.walk() if op.name == "nd.permute"]
+    generator = np.random.default_rng(0)
+    wanted, *found = (irc.compile(GROUPS, target) for target in ("interpret", "sim", "cpu"))
+    arrays = [(generator.normal(size=spec.shape) / 8).astype(spec.dtype) for spec in wanted.arguments]
+    expected = np.asarray(wanted(*arrays)).astype(np.float32)
+    for each in found:
+        result = np.asarray(each(*arrays)).astype(np.float32)
+        np.testing.assert_allclose(result, expected, atol=2e-2 * float(np.abs(expected).max()))

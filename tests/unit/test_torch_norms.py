@@ -61,6 +61,25 @@ def test_nothing_is_left(name: str) -> None:
     assert not any(report.left for report in found.graphs)
 
 
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last], ids=["first", "last"])
+def test_groups_between_convolutions_are_those_of_float64(order: torch.memory_format) -> None:
+    """Values and gradients, also of an array that is concatenated beside what its norm becomes."""
+
+    def layers(x: torch.Tensor, k: torch.Tensor, m: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y = functional.conv2d(x, k, padding=1)
+        z = functional.silu(functional.group_norm(y, 4, w, w))
+        return functional.conv2d(torch.cat([z, y], 1), m, padding=1)
+
+    torch.manual_seed(0)
+    shapes = (2, 16, 6, 5), (16, 16, 3, 3), (16, 32, 3, 3), (16,)
+    given = [torch.randn(shape) for shape in shapes]
+    narrow = [each.to(memory_format=order) if each.ndim == 4 else each for each in given]
+    expected = gradients(layers, *(each.double().requires_grad_() for each in given))
+    found = gradients(torch.compile(layers, backend=backend), *(each.requires_grad_() for each in narrow))
+    for value, other in zip(found, expected, strict=True):
+        assert (value.double() - other).abs().max() <= 5e-6 * other.abs().max()
+
+
 def test_a_mean_far_from_zero_costs_the_variance_and_the_gradient_nothing() -> None:
     x = torch.randn(2, 4, 64, dtype=torch.float64) + 500
 

@@ -21,6 +21,9 @@ its place: it does not ask for one. What a convolution or a product made it read
 What a product makes it stores in any such order, and what joins it with others reads it so: a permute of it costs
 nothing. Nor does one of 16 bits for products that makes the first axes the last ones: they read a transposed operand as
 it lies.
+
+**Groups of channels.** A reshape that splits the channels of what convolutions make, or merges those of what they read,
+asks for them last behind it, as they are before it (`split_channels.py`): so does a group norm.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from irc.canonicalization.axis_orders import Order, composed, inverse, main_arra
 from irc.canonicalization.convolution import with_result
 from irc.canonicalization.shapes import moves_only_ones
 from irc.canonicalization.simplify import splat_of
+from irc.canonicalization.split_channels import permute_split_channels
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.dialects.nd.convolution import in_order
@@ -64,8 +68,12 @@ class CancelPermutesPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in ops_in(op) if isinstance(inner, FuncOp) and not inner.is_declaration]
+        permuted = [each for function in functions for each in permute_split_channels(function.body.block)]
         for _ in range(sum(isinstance(inner, _ASKING) for inner in ops_in(op))):  # each round takes some out
-            if not any([_turn(function.body.block) for function in functions]):  # noqa: C419
+            is_turned = any([_turn(function.body.block) for function in functions])  # noqa: C419
+            while permuted:
+                permuted.pop().undo()
+            if not is_turned:
                 return
             CanonicalizeNdPass(fold_constants=self.fold_constants).apply(ctx, op)
 

@@ -333,3 +333,60 @@ func.func @copied(%x: tensor<2x8x8x64xbf16>, %y: tensor<2x8x8x64xbf16>, %v: tens
   %5 = nd.matmul %4, %v {lhs_contract = [1], rhs_contract = [1]} : (tensor<2x64x8x8xbf16>, tensor<16x64xbf16>) -> tensor<2x8x8x16xbf16>
   func.return %2, %5 : tensor<2x8x8x16xbf16>, tensor<2x8x8x16xbf16>
 }
+
+// -----
+
+// Work on groups of the channels that convolutions make and read has them last, too.
+// CHECK-LABEL: func.func @groups
+// CHECK-NOT:     nd.permute
+// CHECK:         %[[A:.*]] = nd.conv %x, %k {{{.*}}, result_axes = [0, 3, 1, 2]}
+// CHECK:         %[[B:.*]] = nd.add %[[A]], %{{.*}} {nd.declared = bf16} : tensor<2x8x8x16xf32>
+// CHECK-NEXT:    %[[G:.*]] = nd.reshape %[[B]] {nd.declared = bf16} : tensor<2x8x8x16xf32> -> tensor<2x8x8x4x4xf32>
+// CHECK-NEXT:    %[[S:.*]] = nd.sum %[[G]] {axes = [1, 2, 4]} : tensor<2x8x8x4x4xf32> -> tensor<2x4xf32>
+// CHECK-NEXT:    nd.broadcast %[[S]] {dims = [0, 3]} : tensor<2x4xf32> -> tensor<2x8x8x4x4xf32>
+// CHECK:         %[[M:.*]] = nd.reshape %{{.*}} : tensor<2x8x8x4x4xbf16> -> tensor<2x8x8x16xbf16>
+// CHECK-NEXT:    nd.conv %[[M]], %l {{{.*}}, x_axes = [0, 3, 1, 2]
+func.func @groups(%x: tensor<2x4x8x8xbf16>, %k: tensor<16x4x3x3xbf16>, %b: tensor<16xf32>, %l: tensor<16x16x3x3xbf16>) -> tensor<2x16x8x8xf32> {
+  %0 = nd.conv %x, %k {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x8x8xbf16>, tensor<16x4x3x3xbf16>) -> tensor<2x16x8x8xf32>
+  %1 = nd.broadcast %b {dims = [1]} : tensor<16xf32> -> tensor<2x16x8x8xf32>
+  %2 = nd.add %0, %1 {nd.declared = bf16} : tensor<2x16x8x8xf32>
+  %3 = nd.reshape %2 {nd.declared = bf16} : tensor<2x16x8x8xf32> -> tensor<2x4x4x8x8xf32>
+  %4 = nd.sum %3 {axes = [2, 3, 4]} : tensor<2x4x4x8x8xf32> -> tensor<2x4xf32>
+  %5 = nd.broadcast %4 {dims = [0, 1]} : tensor<2x4xf32> -> tensor<2x4x4x8x8xf32>
+  %6 = nd.sub %3, %5 {nd.declared = bf16} : tensor<2x4x4x8x8xf32>
+  %7 = nd.cast %6 : tensor<2x4x4x8x8xf32> -> tensor<2x4x4x8x8xbf16>
+  %8 = nd.reshape %7 : tensor<2x4x4x8x8xbf16> -> tensor<2x16x8x8xbf16>
+  %9 = nd.conv %8, %l {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x16x8x8xbf16>, tensor<16x16x3x3xbf16>) -> tensor<2x16x8x8xf32>
+  func.return %9 : tensor<2x16x8x8xf32>
+}
+
+// Where the work ends in a result with channels first, it stays so: the convolution makes them as that has them.
+// CHECK-LABEL: func.func @groups_returned
+// CHECK-NOT:     nd.permute
+// CHECK:         nd.conv %x, %k {{{.*}}groups = 1} :
+// CHECK-NOT:     nd.permute
+// CHECK:         nd.sum %{{.*}} {axes = [2, 3, 4]} : tensor<2x4x4x8x8xf32> -> tensor<2x4xf32>
+// CHECK-NOT:     nd.permute
+// CHECK:         func.return
+func.func @groups_returned(%x: tensor<2x4x8x8xbf16>, %k: tensor<16x4x3x3xbf16>) -> tensor<2x16x8x8xbf16> {
+  %0 = nd.conv %x, %k {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1} : (tensor<2x4x8x8xbf16>, tensor<16x4x3x3xbf16>) -> tensor<2x16x8x8xf32>
+  %3 = nd.reshape %0 {nd.declared = bf16} : tensor<2x16x8x8xf32> -> tensor<2x4x4x8x8xf32>
+  %4 = nd.sum %3 {axes = [2, 3, 4]} : tensor<2x4x4x8x8xf32> -> tensor<2x4xf32>
+  %5 = nd.broadcast %4 {dims = [0, 1]} : tensor<2x4xf32> -> tensor<2x4x4x8x8xf32>
+  %6 = nd.sub %3, %5 {nd.declared = bf16} : tensor<2x4x4x8x8xf32>
+  %7 = nd.cast %6 : tensor<2x4x4x8x8xf32> -> tensor<2x4x4x8x8xbf16>
+  %8 = nd.reshape %7 : tensor<2x4x4x8x8xbf16> -> tensor<2x16x8x8xbf16>
+  func.return %8 : tensor<2x16x8x8xbf16>
+}
+
+// The kernel of a convolution, whose channels a permute has put there, is no such array.
+// CHECK-LABEL: func.func @groups_of_kernels
+// CHECK-COUNT-1: nd.permute
+// CHECK-NOT:     nd.permute
+// CHECK:         nd.conv
+func.func @groups_of_kernels(%x: tensor<2x8x8x16xbf16>, %k: tensor<4x4x3x3x4xbf16>) -> tensor<2x8x8x16xf32> {
+  %1 = nd.permute %k {permutation = [0, 4, 1, 2, 3]} : tensor<4x4x3x3x4xbf16> -> tensor<4x4x4x3x3xbf16>
+  %2 = nd.reshape %1 : tensor<4x4x4x3x3xbf16> -> tensor<16x4x3x3xbf16>
+  %3 = nd.conv %x, %2 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 4, x_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<2x8x8x16xbf16>, tensor<16x4x3x3xbf16>) -> tensor<2x8x8x16xf32>
+  func.return %3 : tensor<2x8x8x16xf32>
+}
