@@ -29,6 +29,19 @@ def check_alignments(program: tile.ProgramOp) -> None:
             _check(op, program)
 
 
+def check_launch(launch: LaunchOp, kernel: str) -> None:
+    """IrcError where a launch gives a kernel of machine code an argument that begins at smaller multiples of bytes than
+    all arrays do where nothing is said, which such a kernel was compiled for."""
+    for value in launch.inputs:
+        if (has := alignment_of(value)) < DEFAULT_ALIGN:
+            raise IrcError(
+                f"{kernel} is machine code for arrays that begin at multiples of {DEFAULT_ALIGN} bytes, and an "
+                f"argument is said to begin at a multiple of {has}",
+                launch.location,
+                f"without `align` of that argument, a call copies what begins elsewhere than at {DEFAULT_ALIGN} bytes",
+            )
+
+
 def _check(launch: LaunchOp, program: tile.ProgramOp) -> None:
     for value, view in zip(launch.inputs, program.inputs, strict=False):
         assert isinstance(view.type, tile.ViewType)

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 
 from xdsl.ir import Attribute
 
+from irc.codegen.images import compilation_of
 from irc.codegen.nvrtc import Compilation, Refusal, Resources, compile_source, compiler_options, compiler_version
 from irc.codegen.printer import print_kernels
 from irc.codegen.users_code import check_entry, header_options, users_error
@@ -120,6 +121,8 @@ class CompiledKernel:
 
 def compile_kernel(kernel: KernelOp, arch: str, options: Sequence[str] = ()) -> CompiledKernel:
     """Print and compile a kernel for an architecture such as `sm_90a`; IrcError where either does not work."""
+    if kernel.image is not None:
+        return CompiledKernel(kernel.sym_name.data, print_kernels([kernel]), compilation_of(kernel, arch))
     if kernel.code is not None:
         return _compile_users_code(kernel, arch, options)
     return compile_printed(kernel.sym_name.data, print_kernels([kernel]), kernel.location, arch, options)

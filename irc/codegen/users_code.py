@@ -1,4 +1,4 @@
-"""Kernels whose CUDA C++ the user wrote: their source, CUDA's headers, and errors at lines of the user's text."""
+"""Kernels whose code the user wrote: their source, CUDA's headers, and errors at lines of the user's text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ HEADERS = "nvidia-cuda-runtime"
 
 
 def source_lines(kernel: KernelOp) -> list[str]:
-    """The translation unit: the user's text below lines that name the kernel as the module does, and what is given."""
-    return [*_before(kernel), *_texts(kernel.code)]
+    """The translation unit: the user's text below lines that name the kernel as the module does, and what is given. Of
+    a kernel of machine code, its text as comments."""
+    if kernel.image is None:
+        return [*_before(kernel), *_texts(kernel.code)]
+    head = f"{kernel.sym_name.data}: machine code of {_entry(kernel)}"
+    return [f"// {line}".rstrip() for line in (head, *_texts(kernel.given), *_texts(kernel.code))]
 
 
 def header_options() -> tuple[str, ...]:

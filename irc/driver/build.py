@@ -189,7 +189,8 @@ def _resources(binary: CompiledKernel) -> dict[str, int]:
 
 def _binary(op: KernelOp, facts: dict[str, KernelFacts], binary: CompiledKernel) -> KernelBinary:
     name = op.sym_name.data
-    return KernelBinary(name, binary.source, binary.ptx, binary.cubin, kernel_location(op, facts.get(name)))
+    entry = op.entry.data if op.image is not None and op.entry is not None else ""
+    return KernelBinary(name, binary.source, binary.ptx, binary.cubin, kernel_location(op, facts.get(name)), entry)
 
 
 def _manifest(arch: str, plan: Plan, entries: list[dict[str, Any]], arrays: Sequence[ArraySpec]) -> dict[str, Any]:

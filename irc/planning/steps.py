@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.alignments import check_launch
 from irc.analysis.op_classes import behind_views, is_view
 from irc.dialects.cuda import KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
@@ -177,6 +178,8 @@ class Steps:
             raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
         if not _is_launched(op):
             return
+        if self.kernels[name].image is not None:
+            check_launch(op, name)
         summed = self._summed(op)
         for value in summed:
             if not _is_counter(value):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from irc.codegen.compiling import LINES, compile_cached
+from irc.codegen.images import compilation_of
 from irc.codegen.nvrtc import Resources
 from irc.codegen.printer import located_lines
 from irc.codegen.sass import instructions_by_line
@@ -51,10 +52,14 @@ def _machine(kernel: KernelOp, printed: Sequence[Line], arch: str, options: Sequ
     name, text = kernel.sym_name.data, "".join(f"{line.text}\n" for line in printed)
     made = _Made()
     try:
-        compiled = compile_cached(text, arch, (*options, LINES), name=name, location=kernel.location)
+        if kernel.image is None:
+            compiled = compile_cached(text, arch, (*options, LINES), name=name, location=kernel.location)
+        else:
+            compiled = compilation_of(kernel, arch)
         made.resources = compiled.resources
+        lines = printed if kernel.image is None else ()  # machine code that was given has lines of another text
         made.lines = [
-            Line(text, printed[number - 1].places if 0 < number <= len(printed) else ())
+            Line(text, lines[number - 1].places if 0 < number <= len(lines) else ())
             for text, number in instructions_by_line(compiled.cubin)
         ]
     except IrcError as error:

@@ -79,13 +79,20 @@ def type_text(element: str, shape: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class KernelBinary:
-    """A compiled kernel: CUDA C++, PTX, machine code, and the place in the program that it comes from (or `?`)."""
+    """A compiled kernel: CUDA C++, PTX, machine code, and the place in the program that it comes from (or `?`). entry:
+    what the machine code calls it, where that is not its name."""
 
     name: str
     source: str
     ptx: str
     cubin: bytes
     location: str
+    entry: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """What the machine code calls it."""
+        return self.entry or self.name
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ class Artifact:
             "results": [asdict(spec) for spec in self.results],
             "plan": self.plan,
             "manifest": self.manifest,
-            "kernels": [{"name": kernel.name, "location": kernel.location} for kernel in self.kernels],
+            "kernels": [{"name": each.name, "location": each.location, "entry": each.entry} for each in self.kernels],
             "levels": list(self.levels),
             "places": self.places,
             "objects": list(self.objects),
@@ -206,4 +213,5 @@ def _kernel(file: zipfile.ZipFile, head: dict[str, str]) -> KernelBinary:
         file.read(f"{base}.ptx").decode(),
         file.read(f"{base}.cubin"),
         head["location"],
+        head.get("entry", ""),
     )

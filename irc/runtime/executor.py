@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from irc.runtime.artifact import Artifact
+from irc.runtime.artifact import Artifact, KernelBinary
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError
 from irc.runtime.launches import Addresses, Cells, Slots
@@ -44,7 +44,7 @@ class Executor:
         self._names = list(dict.fromkeys(step.kernel for step in plan.steps if isinstance(step, Launch)))
         shared = {step.kernel: step.shared for step in plan.steps if isinstance(step, Launch)}
         self._kernels = {
-            kernel.name: self._load(kernel.name, kernel.cubin, shared[kernel.name])
+            kernel.name: self._load(kernel, shared[kernel.name])
             for kernel in (artifact.kernels if like is None else ())
             if kernel.name in shared
         }
@@ -56,14 +56,15 @@ class Executor:
         self._sync = os.environ.get("IRC_SYNC") == "1"
         self._is_chain = plan.streams == 1 and not self._sync and all(isinstance(step, Launch) for step in plan.steps)
 
-    def _load(self, name: str, cubin: bytes, shared: int) -> Any:
+    def _load(self, kernel: KernelBinary, shared: int) -> Any:
+        name = kernel.name
         if shared > self._device.largest_shared:
             raise IrcError(
                 f"kernel {name} needs {shared} bytes of shared memory, the device has {self._device.largest_shared}",
                 self._span(name),
             )
         try:
-            return self._device.load(cubin, name, shared)
+            return self._device.load(kernel.cubin, kernel.symbol, shared)
         except DriverError as error:
             raise IrcError(f"cannot load kernel {name}: {error}", self._span(name)) from error
 

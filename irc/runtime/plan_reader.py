@@ -129,6 +129,8 @@ class _Reader:
             for operands in op.operand_sets
             for argument, operand in zip(kernel.arguments, kernel.operand_of_argument, strict=True)
         ]
+        for place, value in sorted(kernel.value_at.items()):
+            parameters.insert(place, Scalar(element_of(value.type).name, _content(value)))
         sets = op.sets.value.data
         grid, cluster = values_of(kernel.grid), values_of(kernel.cluster) or (1, 1, 1)
         return Launch(
@@ -210,6 +212,11 @@ def _bytes_of(op: ConstantOp) -> bytes:
         content = bytes(byte & 1 for byte in content)
     size = _size(op.result)
     return content if len(content) == size else content * (size // len(content))
+
+
+def _content(value: IntegerAttr | FloatAttr) -> int | float:
+    """The number; a bool is 1 on the device, where xDSL has -1."""
+    return value.value.data & 1 if isinstance(value, IntegerAttr) and value.type == i1 else value.value.data
 
 
 def _number(value: SSAValue) -> int | float:

@@ -62,8 +62,8 @@ def save(artifact: Artifact, path: Path, weights: Mapping[str, Any] | None = Non
             "plan": data.stored(artifact.plan),
             "manifest": artifact.manifest,
             "kernels": [
-                {"name": kernel.name, "location": kernel.location, "code": data.add(kernel.cubin)}
-                for kernel in artifact.kernels
+                {"name": each.name, "location": each.location, "code": data.add(each.cubin), "symbol": each.symbol}
+                for each in artifact.kernels
             ],
             "objects": {name: data.add(content) for name, content in artifact.objects.items()},
             "weights": {
@@ -202,7 +202,9 @@ def _artifact(document: Mapping[str, Any], data: memoryview) -> Artifact:
         plan=_restored(document["plan"], data),
         manifest=document["manifest"],
         kernels=tuple(
-            KernelBinary(entry["name"], "", "", bytes(_piece(data, entry["code"])), entry["location"])
+            KernelBinary(
+                entry["name"], "", "", bytes(_piece(data, entry["code"])), entry["location"], entry.get("symbol", "")
+            )
             for entry in document["kernels"]
         ),
         objects={name: bytes(_piece(data, entry)) for name, entry in document["objects"].items()},

@@ -76,11 +76,11 @@ class SimProgram:
 
     def _kernel(self, name: str) -> Kernel:
         if (known := self._kernels.get(name)) is None:
-            if self._ops[name].code is not None:
-                raise IrcError(
-                    f"the simulator runs cuda ops, and {name} is CUDA C++", self._ops[name].location, NEEDS_REFERENCE
-                )
-            known = self._kernels[name] = Kernel(self._ops[name])
+            op = self._ops[name]
+            if op.code is not None:
+                message = f"the simulator runs cuda ops, and {name} is {op.written_in}"
+                raise IrcError(message, op.location, NEEDS_REFERENCE)
+            known = self._kernels[name] = Kernel(op)
         return known
 
     def _execute(self, arrays: Sequence[Any], counters: dict[str, Counters] | None) -> list[Any]:

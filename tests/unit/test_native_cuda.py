@@ -42,12 +42,13 @@ PLAN = Plan(
         Copy(IN_ARENA, Y, 0),
     ),
 )
-SIZES = "one=8,128,8,4 two=8@0,128@64,8@192,8@256,128@320,8@448"
+SIZES = "one=8,128,8,4 second=8@0,128@64,8@192,8@256,128@320,8@448"
 
 
 def cuda_file(path: Path, arch: str = "sm_90a", plan: Plan = PLAN) -> Path:
     arrays = [ArraySpec("x", (4, 4), "f32"), ArraySpec("w", (32,), "bf16")]
-    kernels = tuple(KernelBinary(name, "", "", b"\x7fELF" + name.encode(), "?") for name in ("one", "two"))
+    entries = {"one": "", "two": "second"}
+    kernels = tuple(KernelBinary(name, "", "", b"\x7fELF" + name.encode(), "?", entries[name]) for name in entries)
     artifact = Artifact(arch, tuple(arrays), (ArraySpec("0", (16,), "f32"),), plan.to_json(), {"kernels": []}, kernels)
     saved.save(artifact, path, {"w": np.frombuffer(b"wwww" * 16, ml_dtypes.bfloat16)})
     return path
@@ -72,12 +73,12 @@ def test_a_plan_is_enqueued_on_a_gpu(fake: Path, tmp_path: Path) -> None:
         "launch one 4,1,1 block 128 shared 50000 on 100: 1+0 {map 7 1+0 4/1 4/1 *16 box 4,2 swizzle 3} 0+512 -5 cluster 2,1,1 overlaps",
         "record 102 on 100",
         "wait 101 for 102 0",
-        f"launch two 1,2,6 block 128 shared 0 on 101: 0+256 {{{window}}} 0+768 1+0 {{{window}}} 1+256",
+        f"launch second 1,2,6 block 128 shared 0 on 101: 0+256 {{{window}}} 0+768 1+0 {{{window}}} 1+256",
         "copy 1+256 0+256 64 on 100",
     ]
     assert lines[: lines.index("synchronize 100")] == [
         *("init 0", "retain 7", "stream 100 1", "stream 101 1", "event 102 2", "event 103 2", "event 104 2"),
-        *("load one", "function one", "attribute one 8 50000", "load two", "function two"),
+        *("load one", "function one", "attribute one 8 50000", "load two", "function second"),
         *("allocate 0 1024", "copy 0+512 hostABCD 8 on 100", "copy 0+768 hostwwww 64 on 100"),
     ]
     first = lines.index("allocate 1 768")
@@ -92,7 +93,7 @@ def test_a_plan_is_enqueued_on_a_gpu(fake: Path, tmp_path: Path) -> None:
     assert lines[-9:] == [
         *(f"destroy {n}" for n in (101, 102, 100, 103, 104)),
         "unload one",
-        "unload two",
+        "unload second",
         "free 0+0",
         "release 7 left 0",
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from irc.codegen.elf import sections_of
 from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.codegen.sass import disassemble, opcodes_of
@@ -32,9 +32,6 @@ from irc_tools.tables import print_table
 ARCH = "sm_90a"
 SUITES = ("memory", "gemm", "launches", "attention", "convolution", "windows")
 
-SECTION = "<IIQQQQIIQQ"
-"""A header of a section of a 64-bit ELF file: name, type, flags, address, offset, size, and what is not read here."""
-
 
 @dataclass(frozen=True)
 class KernelCode:
@@ -48,24 +45,7 @@ class KernelCode:
 
 def text_of(cubin: bytes) -> bytes:
     """The `.text` sections of a cubin, one behind the other."""
-    offset, size, count, names = _sections(cubin)
-    headers = [struct.unpack_from(SECTION, cubin, offset + n * size) for n in range(count)]
-    strings = headers[names][4]
-
-    def name(header: tuple[int, ...]) -> bytes:
-        start = strings + header[0]
-        return cubin[start : cubin.index(b"\0", start)]
-
-    return b"".join(cubin[h[4] : h[4] + h[5]] for h in headers if name(h).startswith(b".text"))
-
-
-def _sections(cubin: bytes) -> tuple[int, int, int, int]:
-    """Where the headers of sections begin, bytes of each, how many there are, and which has their names."""
-    if cubin[:5] != b"\x7fELF\x02":
-        raise IrcError("a cubin is a 64-bit ELF file")
-    (offset,) = struct.unpack_from("<Q", cubin, 0x28)
-    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
-    return offset, size, count, names
+    return b"".join(each.content for each in sections_of(cubin) if each.name.startswith(".text"))
 
 
 def compiled(source: str) -> KernelCode:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    FloatAttr,
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
@@ -61,7 +62,10 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     `sets`: a launch has up to so many sets of operands, and as many grids along z; each block works on the set of its
     number there, and knows nothing of the others.
     `code` is CUDA C++ that the user wrote, line by line, in the place of a body: the kernel in it is called `entry`,
-    and has a pointer for each argument. `given` are lines before it.
+    and has a pointer for each argument. `given` are lines before it. With `image`, the machine code of `entry` as
+    `irc.codegen.images` writes it, `code` is the text that another compiler made it of, and nothing compiles that. Such
+    a kernel reads arrays that begin at multiples of 16 bytes, and has parameters besides its pointers: `values` are
+    numbers, `places` where they are among the parameters.
     """
 
     name = "cuda.kernel"
@@ -85,6 +89,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
     entry = opt_prop_def(StringAttr)
     given = opt_prop_def(ArrayAttr[StringAttr])
     code = opt_prop_def(ArrayAttr[StringAttr])
+    image = opt_prop_def(ArrayAttr[StringAttr])
+    values = opt_prop_def(ArrayAttr[IntegerAttr | FloatAttr])
+    places = opt_prop_def(DenseArrayBase)
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -112,8 +119,10 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         entry: str | None = None,
         given: Sequence[str] | None = None,
         code: Sequence[str] | None = None,
+        image: Sequence[str] | None = None,
+        values: Mapping[int, IntegerAttr | FloatAttr] | None = None,
     ):
-        """`arguments` are the types of a new, empty body, or the body itself."""
+        """`arguments` are the types of a new, empty body, or the body itself. `values` are by their places."""
         body = arguments if isinstance(arguments, Region) else Region(Block(arg_types=arguments))
         super().__init__(
             properties={
@@ -136,6 +145,9 @@ class KernelOp(IRDLOperation, LaunchableInterface):
                 "entry": None if entry is None else StringAttr(entry),
                 "given": ArrayAttr(map(StringAttr, given)) if given else None,
                 "code": None if code is None else ArrayAttr(map(StringAttr, code)),
+                "image": None if image is None else ArrayAttr(map(StringAttr, image)),
+                "values": ArrayAttr(values.values()) if values else None,
+                "places": numbers(tuple(values)) if values else None,
             },
             regions=[body],
         )
@@ -208,6 +220,16 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         return 1 if uses_z else max(1, MAX_BYTES // self.set_bytes)
 
     @property
+    def written_in(self) -> str:
+        """What a kernel of code is."""
+        return "CUDA C++" if self.image is None else "machine code"
+
+    @property
+    def value_at(self) -> dict[int, IntegerAttr | FloatAttr]:
+        """The numbers among the parameters, by their places."""
+        return {} if self.values is None else dict(zip(values_of(self.places), self.values, strict=True))
+
+    @property
     def written(self) -> tuple[bool, ...]:
         """All that is memory where the property is absent."""
         if self.writes is None:
@@ -236,8 +258,10 @@ class KernelOp(IRDLOperation, LaunchableInterface):
 
     def _verify_code(self) -> None:
         if self.code is None:
-            if self.entry is not None or self.given is not None:
-                raise VerifyException("expected code beside entry and given, found none")
+            if any(each is not None for each in (self.entry, self.given, self.image)):
+                raise VerifyException("expected code beside entry, given and image, found none")
+            if self.values is not None or self.places is not None:
+                raise VerifyException("expected an image beside values, found none")
             return
         if self.entry is None or not _IDENTIFIER.fullmatch(self.entry.data):
             raise VerifyException("expected entry to be the name of the kernel in code")
@@ -245,6 +269,17 @@ class KernelOp(IRDLOperation, LaunchableInterface):
             raise VerifyException("expected code or ops in a kernel, found both")
         if not all(isinstance(argument.type, PtrType) for argument in self.arguments):
             raise VerifyException("expected pointers as the arguments of a kernel of code")
+        self._verify_values()
+
+    def _verify_values(self) -> None:
+        places = values_of(self.places)
+        count = 0 if self.values is None else len(self.values)
+        if count and self.image is None:
+            raise VerifyException("expected an image beside values, found none")
+        if len(places) != count:
+            raise VerifyException(f"expected a place for each of {count} values, found {len(places)}")
+        if list(places) != sorted(set(places)) or not set(places) <= set(range(count + len(self.arguments))):
+            raise VerifyException(f"expected places of values among the parameters in order, found {list(places)}")
 
     def _verify_cluster(self, cluster: tuple[int, ...]) -> None:
         _check_dimensions("cluster", cluster, (16, 16, 16))
@@ -323,7 +358,7 @@ def _named(argument: SSAValue) -> str:
     return "an argument" if argument.name_hint is None else f"%{argument.name_hint}"
 
 
-_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "updates", "sums", "aliased")
+_LISTS = ("grid", "cluster", "operands", "writes", "in_place", "updates", "sums", "aliased", "places")
 _CLAUSES = (
     "grid",
     "block",
@@ -343,8 +378,11 @@ _CLAUSES = (
     "entry",
     "given",
     "code",
+    "image",
+    "values",
+    "places",
 )
-_LINES = ("given", "code")
+_LINES = ("given", "code", "image")
 
 
 def _parse_clause(parser: Parser, key: str) -> Attribute | None:
@@ -352,7 +390,7 @@ def _parse_clause(parser: Parser, key: str) -> Attribute | None:
         return StringAttr(parser.parse_str_literal())
     if key in _LINES:
         return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_line(parser)))
-    if key == "dims":
+    if key in ("dims", "values"):
         return parser.parse_attribute()
     if key == "domains":
         lists = parser.parse_comma_separated_list(

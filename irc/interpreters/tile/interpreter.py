@@ -81,9 +81,8 @@ def _launch(op: LaunchOp, args: Sequence[Array], precision: nd.Precision) -> tup
     program = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(program, tile.ProgramOp):
         if isinstance(program, KernelOp) and program.code is not None:
-            raise IrcError(
-                f"{op.callee.root_reference.data} is CUDA C++, which a GPU runs", op.location, NEEDS_REFERENCE
-            )
+            message = f"{program.symbol} is {program.written_in}, which a GPU runs"
+            raise IrcError(message, op.location, NEEDS_REFERENCE)
         hint = "the target sim runs kernels of cuda ops" if isinstance(program, KernelOp) else None
         raise IrcError(f"no tile program {op.callee} to launch", op.location, hint)
     types = [r.type for r in op.outputs]

@@ -105,11 +105,17 @@ static _Noreturn void unexpected(context *c, const char *name, const char *what)
     irc_fail(c, IRC_BAD_FILE, "its document has no %s where %s is expected", name, what);
 }
 
-const node *irc_field(context *c, const node *map, const char *name) {
+const node *irc_find(const node *map, const char *name) {
     if (map->kind == NODE_MAP)
         for (size_t i = 0; i < map->count; i++)
             if (strcmp(map->items[2 * i].text, name) == 0) return map->items + 2 * i + 1;
-    unexpected(c, name, "a map with it");
+    return NULL;
+}
+
+const node *irc_field(context *c, const node *map, const char *name) {
+    const node *found = irc_find(map, name);
+    if (found == NULL) unexpected(c, name, "a map with it");
+    return found;
 }
 
 const node *irc_list(context *c, const node *map, const char *name) {

@@ -46,7 +46,8 @@ static void *load_kernel(context *c, cuda *made, const irc_exe *exe, const node 
     void *function, **module = made->modules + made->module_count;
     irc_check(c, &made->driver, made->driver.load(module, cubin.data), "load kernel ", launch->name);
     made->module_count++;
-    irc_check(c, &made->driver, made->driver.function(&function, *module, launch->name), "load kernel ", launch->name);
+    const char *symbol = irc_find(found, "symbol") == NULL ? launch->name : irc_text(c, found, "symbol");
+    irc_check(c, &made->driver, made->driver.function(&function, *module, symbol), "load kernel ", launch->name);
     if (launch->config.shared > LEAST_OPTED_IN)
         irc_check(c, &made->driver, made->driver.set_attribute(function, DYNAMIC_SHARED, (int)launch->config.shared),
                   "have the shared memory of kernel ", launch->name);

@@ -45,6 +45,7 @@ typedef struct node {
 const node *irc_parse(context *c, const uint8_t *content, size_t size);
 
 /* What is in a node, or a failure that says what was looked for. */
+const node *irc_find(const node *map, const char *name); /* NULL where the map has none */
 const node *irc_field(context *c, const node *map, const char *name);
 const node *irc_list(context *c, const node *map, const char *name);
 const char *irc_text(context *c, const node *map, const char *name);

@@ -307,7 +307,7 @@ cuda.kernel @k() grid [1, 1, 1] block 32 {
 cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" {
   cuda.return
 }
-// CHECK: expected code beside entry and given, found none
+// CHECK: expected code beside entry, given and image, found none
 
 // -----
 
@@ -636,3 +636,24 @@ cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
   cuda.return
 }
 // CHECK: expected operands in shared memory for tcgen05, without parts and tf32x3
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text"] values [1 : i32] places [1] {
+  cuda.return
+}
+// CHECK: expected an image beside values, found none
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text"] image ["AA=="] values [1 : i32] {
+  cuda.return
+}
+// CHECK: expected a place for each of 1 values, found 0
+
+// -----
+
+cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text"] image ["AA=="] values [1 : i32, 2 : i64] places [1, 3] {
+  cuda.return
+}
+// CHECK: expected places of values among the parameters in order, found [1, 3]
