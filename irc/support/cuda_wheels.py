@@ -10,7 +10,7 @@ from irc.support.diagnostics import IrcError
 WITHOUT_CUDA = "`pip install irc-compiler` brings it on Linux; the targets cpu and sim, and CUDA source, need none"
 """The hint where a wheel of CUDA is missing."""
 
-NEEDS_REFERENCE = "`reference=` of cuda_kernel is a function that other targets run in its place"
+NEEDS_REFERENCE = "`reference=` of cuda_kernel and triton_kernel is a function that other targets run in its place"
 """The hint where a kernel of the user's code has to run without a GPU."""
 
 
