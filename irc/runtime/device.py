@@ -19,6 +19,7 @@ from irc.runtime.calls import KernelCall, MapEncoder, check, copy_updater, libra
 from irc.runtime.dlpack import LEGACY_STREAM
 from irc.runtime.driver import DriverError, out_of_memory, pool_is_full, present_arch
 from irc.runtime.plan import Launch, TensorMap
+from irc.runtime.spare_streams import SpareStreams
 from irc.support.cuda_wheels import cuda_module
 
 core: Any = cuda_module("cuda.core", "target cuda")
@@ -143,8 +144,7 @@ class Device:
         self.ordinal = ordinal
         self._is_only = len(core.Device.get_all_devices()) == 1
         self._thread = threading.local()
-        # Append and pop are atomic: threads share the list without a lock.
-        self._spare_streams: list[Stream] = []
+        self._spare_streams = SpareStreams(self._new_stream)
         self.use()
 
     @property
@@ -261,16 +261,16 @@ class Device:
 
     def take_stream(self) -> Stream:
         """A non-blocking stream, from the spare ones if there is one; give it back by `give_stream`."""
-        try:
-            return self._spare_streams.pop()
-        except IndexError:
-            self.use()
-            made = ctypes.c_void_p()
-            check(library().cuStreamCreate(made, _NON_BLOCKING), "cuStreamCreate")
-            return made.value or 0
+        return self._spare_streams.take()
 
     def give_stream(self, stream: Stream) -> None:
-        self._spare_streams.append(stream)
+        self._spare_streams.give(stream)
+
+    def _new_stream(self) -> Stream:
+        self.use()
+        made = ctypes.c_void_p()
+        check(library().cuStreamCreate(made, _NON_BLOCKING), "cuStreamCreate")
+        return made.value or 0
 
     def event(self, *, timed: bool = False) -> Event:
         """A new event, which notes when it is reached if it is `timed`."""
@@ -324,6 +324,7 @@ class Device:
     def begin_capture(self, stream: Stream) -> None:
         """What is enqueued on the stream, and what waits for that on others, becomes a graph instead of being run."""
         _call("cuStreamBeginCapture", stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        self._spare_streams.begin_capture()
 
     def captured_node(self, stream: Stream) -> int:
         """The node that was captured last on a stream."""
@@ -332,11 +333,14 @@ class Device:
 
     def end_capture(self, stream: Stream) -> Graph:
         """The graph of what was enqueued since `begin_capture`."""
-        return Graph(int(_call("cuStreamEndCapture", stream)))
+        captured = int(_call("cuStreamEndCapture", stream))
+        self._spare_streams.end_capture()
+        return Graph(captured)
 
     def drop_capture(self, stream: Stream) -> None:
         """Ends a capture that failed."""
         _, graph = driver.cuStreamEndCapture(stream)
+        self._spare_streams.end_capture()
         if int(graph):
             library().cuGraphDestroy(int(graph))
 

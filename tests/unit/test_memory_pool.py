@@ -10,6 +10,7 @@ import pytest
 import irc
 from irc.runtime import driver
 from irc.runtime.memory_pool import MemoryPool, memory_pool
+from irc.runtime.spare_streams import SpareStreams
 from irc.support.diagnostics import IrcError
 
 MIB = 1 << 20
@@ -105,7 +106,7 @@ def on_driver(monkeypatch: pytest.MonkeyPatch, books: Driver) -> Driver:
     monkeypatch.setattr(wrapper, "library", lambda: books)
     monkeypatch.setattr(wrapper.core, "DeviceMemoryResource", books.made)
     made = wrapper.Device.__new__(wrapper.Device)
-    made.ordinal, made._spare_streams, made.use = 0, [7], lambda: None
+    made.ordinal, made._spare_streams, made.use = 0, SpareStreams(lambda: 7), lambda: None
     monkeypatch.setattr(driver, "device", [made].__getitem__)
     return books
 
