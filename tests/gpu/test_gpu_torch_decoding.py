@@ -85,7 +85,7 @@ def test_a_graph_follows_its_model() -> None:
 @pytest.mark.parametrize("backward_passes", [1, 2])
 def test_training_in_the_mode_of_graphs(backward_passes: int) -> None:
     """Losses that are kept, gradients of one and of two passes, and running statistics, of both replayed graphs."""
-    from irc_frontend.torch.replays import CudaGraph
+    from irc_frontend.torch.captures import CudaGraph
 
     torch.manual_seed(0)
     first = torch.nn.Sequential(

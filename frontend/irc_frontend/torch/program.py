@@ -195,6 +195,8 @@ class CompiledSubgraph:
                 library.current_stream(ordinal),
                 None if arena is None else arena.data_ptr(),
             )
+            if donated:  # who kept one of them for a gradient finds that it has changed
+                torch.autograd.graph.increment_version([tensors[number] for number in donated])
             for number in donated:
                 if kept[number] is not tensors[number]:  # it did not lie as the program has it
                     tensors[number].copy_(kept[number])

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
-from weakref import WeakValueDictionary
+from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,8 +25,11 @@ from torch.fx import GraphModule
 from torch.fx import Node as FxNode
 from torch.utils._pytree import tree_leaves
 
+from irc.runtime.arrays import is_freed
+from irc_frontend.torch.captures import Capture, Captured, captured, is_capturing
 from irc_frontend.torch.collectives import is_issue
 from irc_frontend.torch.division import writes_of
+from irc_frontend.torch.lending import Copies, Lender, Lent, Result, given, lent, planned, storage_of
 from irc_frontend.torch.rules import value_of
 
 MAX_CAPTURES = 8
@@ -44,47 +46,6 @@ Run = Callable[[list[Any]], Any]
 
 class NotCaptured(UserWarning):
     """A graph of torch that was to be a CUDA graph, and is none."""
-
-
-class Captured(Protocol):
-    """A graph: it does anew what was captured."""
-
-    def is_replayable(self) -> bool:
-        """Whether a call may replay it where it is made."""
-        ...
-
-    def replay(self) -> None: ...
-
-
-Capture = Callable[[Callable[[], Sequence[Any]]], tuple[Captured, Sequence[Any]]]
-"""Captures what a function enqueues, with what it gives."""
-
-
-_capturing = threading.Lock()
-
-
-class CudaGraph:
-    """What a function enqueues on the current stream, as a CUDA graph of torch's for that stream."""
-
-    def __init__(self, work: Callable[[], Sequence[Any]]):
-        self._stream = torch.cuda.current_stream()
-        self._graph = torch.cuda.CUDAGraph()
-        # Graphs do not share memory: what one lends may be in use while another one works.
-        with _capturing, torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-            self.results = work()
-
-    def is_replayable(self) -> bool:
-        return torch.cuda.current_stream() == self._stream
-
-    def replay(self) -> None:
-        self._graph.replay()
-
-
-def captured(work: Callable[[], Sequence[Any]]) -> tuple[Captured, Sequence[Any]]:
-    """A CUDA graph, whose results are in memory of its own."""
-    graph = CudaGraph(work)
-    results, graph.results = graph.results, ()
-    return graph, results
 
 
 def why_not_captured(module: GraphModule) -> str | None:
@@ -107,106 +68,69 @@ def why_not_captured(module: GraphModule) -> str | None:
     return None
 
 
-class _Lender:
-    """Of one capture, what keeps the addresses of its results among those that are lent."""
-
-
-_lent: WeakValueDictionary[int, _Lender] = WeakValueDictionary()
-"""Addresses of results that graphs in training lend, as long as there is a graph that makes them."""
-
-
-class _Lent:
-    """A result in the memory of a graph, which whoever gets it has until the next replay. is_kept: it is for the
-    backward graph alone."""
-
-    def __init__(self, array: Tensor, is_kept: bool):
-        self._array, self.is_kept = array, is_kept
-        self._storage = array.untyped_storage()
-        self._unused = 0
-
-    def holders(self) -> int:
-        return torch._C._storage_Use_Count(self._storage._cdata)  # pyright: ignore[reportPrivateUsage]
-
-    def begin(self, lender: _Lender) -> None:
-        """From now on it is lent; nobody has it yet."""
-        self._unused = self.holders()
-        _lent[self._array.data_ptr()] = lender
-
-    def is_in_use(self) -> bool:
-        return self.holders() > self._unused
-
-    def given(self, _: Sequence[Any]) -> Tensor:
-        return self._array.detach()
-
-
-@dataclass(frozen=True)
-class _Copied:
-    """A result in the memory of a graph, which is copied out."""
-
-    array: Tensor
-
-    def given(self, _: Sequence[Any]) -> Tensor:
-        return _copy(self.array)
-
-
-@dataclass(frozen=True)
-class _View:
-    """A result that is an argument, or a view of one."""
-
-    number: int
-    shape: torch.Size
-    stride: tuple[int, ...]
-    offset: int
-
-    def given(self, arguments: Sequence[Any]) -> Tensor:
-        x: Tensor = arguments[self.number]
-        is_whole = (x.shape, x.stride(), x.storage_offset()) == (self.shape, self.stride, self.offset)
-        return x if is_whole else x.as_strided(self.shape, self.stride, self.offset)
-
-
 class _Recording:
     """One capture: a graph for arguments that lie where they lay."""
 
-    def __init__(self, in_place: Sequence[int], borrowed: set[int], arguments: Sequence[Any]):
-        """in_place: the numbers of the arguments that are read where they are. borrowed: of those that are lent."""
-        self.in_place, self.borrowed = in_place, borrowed
+    def __init__(self, in_place: Sequence[int], borrowed: set[int], written: Sequence[int], arguments: Sequence[Any]):
+        """in_place: the numbers of the arguments that are read where they are. borrowed: of those that are lent.
+        written: of those that the graph writes to. RuntimeError where an argument that is copied overlaps itself."""
+        self.in_place, self.borrowed, self._written = in_place, borrowed, written
+        self._placed = _picker(in_place)
         self.addresses = self.addresses_of(arguments)
         self._copied = [number for number in range(len(arguments)) if number not in in_place]
-        self._inputs = [_copy(arguments[number]) for number in self._copied]
-        self.results: list[_Lent | _Copied | _View | None] = []
-        self._lender = _Lender()
+        self._read = list(arguments)
+        # What is made in inference cannot be written to elsewhere.
+        with torch.inference_mode(False), torch.no_grad():
+            for number in self._copied:
+                self._read[number] = _copy(arguments[number])
+        self._inputs = [self._read[number] for number in self._copied]
+        self._results: Sequence[Result] = ()
+        self._lent: list[tuple[int, Lent]] = []
+        self._copies = Copies()
+        self._lender = Lender()
         self._graph: Captured | None = None
 
     def addresses_of(self, arguments: Sequence[Any]) -> list[int]:
-        return [arguments[number].data_ptr() for number in self.in_place]
+        return list(map(Tensor.data_ptr, self._placed(arguments)))
 
-    def capture(self, capture: Capture, run: Run, arguments: Sequence[Any]) -> Sequence[Any]:
+    def has_freed(self, arguments: Sequence[Any]) -> bool:
+        """Whether the memory of an argument that is copied was freed."""
+        return any(map(is_freed, (arguments[number] for number in self._copied)))
+
+    def capture(self, capture: Capture, run: Run) -> Sequence[Any]:
         """What the run gives in the memory of the graph."""
-        given = list(arguments)
-        for number, x in zip(self._copied, self._inputs, strict=True):
-            given[number] = x
-        self._graph, made = capture(lambda: run(list(given)))
+        self._graph, made = capture(lambda: run(list(self._read)))
         return made
 
-    def begin(self, results: Sequence[_Lent | _Copied | _View | None]) -> None:
-        self.results = list(results)
-        for x in results:
-            if isinstance(x, _Lent):
-                x.begin(self._lender)
+    def read(self) -> dict[int, tuple[int, Tensor]]:
+        """By where their memory begins, the numbers of the arguments that the graph reads where they are, with them."""
+        return {storage_of(self._read[number]): (number, self._read[number]) for number in self.in_place}
+
+    def begin(self, results: Sequence[Result], copies: Copies) -> None:
+        self._results, self._copies, self._read = results, copies, []
+        self._lent = [(number, x) for number, x in enumerate(results) if isinstance(x, Lent)]
+        for _, x in self._lent:
+            x.begin(self._lender)
 
     def is_replayable(self) -> bool:
         return self._graph is not None and self._graph.is_replayable()
 
-    def in_use(self) -> dict[int, _Lent]:
+    def in_use(self) -> dict[int, Lent]:
         """The results that somebody has, by number."""
-        return {number: x for number, x in enumerate(self.results) if isinstance(x, _Lent) and x.is_in_use()}
+        return {number: x for number, x in self._lent if x.is_in_use()}
+
+    def is_gone(self) -> bool:
+        """Whether memory of the graph was freed by who had it."""
+        return any(x.is_gone() for _, x in self._lent)
 
     def replay(self, arguments: Sequence[Any]) -> list[Any]:
         assert self._graph is not None
         if self._copied:
             torch.ops.aten._foreach_copy_.default(self._inputs, [arguments[number] for number in self._copied])
         self._graph.replay()
-        return [None if x is None else x.given(arguments) for x in self.results]
+        if self._written:  # as an op of torch that writes says it
+            torch.autograd.graph.increment_version([arguments[number] for number in self._written])
+        return given(self._results, arguments, self._copies.made())
 
 
 class Replays:
@@ -242,13 +166,15 @@ class Replays:
         self._lock = threading.Lock()
 
     def __call__(self, arguments: list[Any]) -> Any:
+        if self._why or is_capturing():
+            return self._run(arguments)
         with self._lock:
             recording = None if self._why else self._recording_for(arguments)
-            if recording is None:
-                return self._run(arguments)
-            results = recording.replay(arguments)
-            arguments.clear()
-            return results
+            if recording is not None:
+                results = recording.replay(arguments)
+                arguments.clear()
+                return results
+        return self._run(arguments)
 
     def _recording_for(self, arguments: Sequence[Any]) -> _Recording | None:
         """That of arguments that lie so, made where a call was before; None where the call is an ordinary one."""
@@ -256,50 +182,50 @@ class Replays:
             self._was_called = True
             return None
         found = next((each for each in self._recordings if each.addresses_of(arguments) == each.addresses), None)
+        if found is not None and found.is_gone():
+            self._recordings.remove(found)
+            found = None
         if found is not None:
             in_use = found.in_use()
-            if any(x.is_kept for x in in_use.values()) or not found.is_replayable():
+            if any(x.is_kept for x in in_use.values()) or not found.is_replayable() or found.has_freed(arguments):
                 return None
             self._recordings.remove(found)
             if not in_use:
                 self._recordings.insert(0, found)
                 return found
             self._own.update(in_use)
-        lent = {number for number, x in enumerate(arguments) if number not in self._written and x.data_ptr() in _lent}
-        is_expected = not self._recordings or self._recordings[0].borrowed <= lent
-        if not is_expected or (self._kind == "backward" and self._kept.isdisjoint(lent)):
+        lent_now = {n for n, x in enumerate(arguments) if n not in self._written and x.data_ptr() in lent}
+        is_expected = not self._recordings or self._recordings[0].borrowed <= lent_now
+        if not is_expected or (self._kind == "backward" and self._kept.isdisjoint(lent_now)):
             return None  # the graph before this one was an ordinary call
+        if any(map(is_freed, arguments)):
+            return None
         if self._captures == MAX_CAPTURES:
             self._give_up(f"{self._moved(arguments)} moved, and it was captured {MAX_CAPTURES} times before")
             return None
         self._captures += 1
         try:
-            return self._recorded(arguments, lent)
+            return self._recorded(arguments, lent_now)
         except RuntimeError as error:
             self._give_up(str(error).splitlines()[0])
             return None
 
-    def _recorded(self, arguments: Sequence[Any], lent: set[int]) -> _Recording:
+    def _recorded(self, arguments: Sequence[Any], lent_now: set[int]) -> _Recording:
         del self._recordings[MAX_RECORDINGS - 1 :]
         parameters = {number for number, x in enumerate(arguments) if isinstance(x, torch.nn.Parameter)}
-        recording = _Recording(sorted({*self.fixed, *parameters, *lent}), lent, arguments)
-        made = recording.capture(self._capture, self._run, arguments)
-        storages = {} if self._kind == "inference" else {_storage(arguments[i]): i for i in recording.in_place}
+        in_place, written = sorted({*self.fixed, *parameters, *lent_now}), sorted(self._written)
+        recording = _Recording(in_place, lent_now, written, arguments)
+        made = recording.capture(self._capture, self._run)
         recording.begin(
-            [self._result(number, x, storages) if isinstance(x, Tensor) else None for number, x in enumerate(made)]
+            *planned(made, {} if self._kind == "inference" else recording.read(), self._lends, self._visible)
         )
         self._recordings.insert(0, recording)
         return recording
 
-    def _result(self, number: int, x: Tensor, storages: Mapping[int, int]) -> _Lent | _Copied | _View:
-        """storages: the numbers of the arguments in place by where their memory begins."""
-        if (argument := storages.get(_storage(x))) is not None:
-            return _View(argument, x.shape, x.stride(), int(x.storage_offset()))
+    def _lends(self, number: int, x: Tensor) -> bool:
         is_kept = self._visible is not None and number >= self._visible
         is_copied = self._kind == "inference" or number in self._own
-        if is_copied or (self._kind == "forward" and not is_kept and x.nbytes < MIN_LENT):
-            return _Copied(x)
-        return _Lent(x, is_kept)
+        return not is_copied and (self._kind != "forward" or is_kept or x.nbytes >= MIN_LENT)
 
     def _moved(self, arguments: Sequence[Any]) -> str:
         """What lies elsewhere than it did."""
@@ -315,11 +241,11 @@ class Replays:
         warnings.warn(f"irc runs a graph without a CUDA graph from now on: {why}", NotCaptured, stacklevel=2)
 
 
-def _storage(x: Tensor) -> int:
-    """Where the memory of a tensor begins."""
-    return x.untyped_storage().data_ptr()
+def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """What takes the arguments with these numbers, of a model's parameters in a fraction of the time of a loop."""
+    return itemgetter(*numbers) if len(numbers) > 1 else lambda arguments: [arguments[number] for number in numbers]
 
 
 def _copy(x: Tensor) -> Tensor:
-    """A copy that lies as the tensor does."""
+    """A copy that lies as the tensor does. RuntimeError where the tensor overlaps itself."""
     return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
