@@ -21,6 +21,7 @@ from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
 from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
+from irc_frontend.torch.automatic import automatic_of
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_class, compile_graph
 from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
@@ -43,7 +44,7 @@ MODES: Mapping[str, Mapping[str, bool]] = {
     "default": {},
     "reduce-overhead": {"graphs": True},
     "max-autotune": {"autotune": True},
-    "max-autotune-no-cudagraphs": {"autotune": True},
+    "max-autotune-no-cudagraphs": {"autotune": True, "graphs": False},
 }
 """What the modes of torch.compile say of options."""
 
@@ -65,18 +66,20 @@ def backend(
     """The backend as torch's compiler calls it: a graph of torch's functions and example inputs, to a callable.
 
     Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
-    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: graphs whose
-    shapes are static are CUDA graphs from their second call on. Modes: `default`, `reduce-overhead`,
-    which has graphs, and `max-autotune` and `max-autotune-no-cudagraphs`, which tune."""
+    True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: with
+    True, graphs whose shapes are static are CUDA graphs from their second call on; with False none is; without the
+    option those are after some calls for which that pays (`irc_frontend.torch.automatic`). Modes: `default`,
+    `reduce-overhead`, whose graphs is True, `max-autotune`, which tunes, and `max-autotune-no-cudagraphs`, which tunes
+    and whose graphs is False."""
     if mode not in MODES:
         raise ValueError(f"the irc backend has the modes {', '.join(MODES)}, found {mode}")
     options = {**MODES[mode], **(options or {})}
     max_shapes, autotune = options.pop("max_shapes", MAX_SHAPES), options.pop("autotune", False)
-    graphs = options.pop("graphs", False)
+    graphs = options.pop("graphs", None)
     if options or others:
         found = ", ".join({**options, **others})
         raise TypeError(f"the irc backend has the options max_shapes, autotune and graphs, found {found}")
-    if not isinstance(graphs, bool):
+    if not isinstance(graphs, bool | None):
         raise ValueError(f"graphs: expected True or False, found {graphs!r}")
     if type(max_shapes) is not int or max_shapes < 0:
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
@@ -97,21 +100,27 @@ def _compile(
     kind: str,
     max_shapes: int,
     autotune: bool | float = False,
-    graphs: bool = False,
+    graphs: bool | None = None,
 ) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference."""
     with autotuned(autotune), seldom_collecting():
-        run = _compiled(module, inputs, kind, max_shapes)
-    is_static = not any(_is_symbolic(node.meta.get("val")) for node in module.graph.find_nodes(op="placeholder"))
-    if not graphs or not is_static or why_not_captured(module) is not None:
-        return run
+        compiled = _compiled(module, inputs, kind, max_shapes)
+    if not isinstance(compiled, Compiled):
+        return compiled
+    if graphs is False or why_not_captured(module) is not None:
+        return compiled.run
     context = TracingContext.try_get()
     metadata = None if kind == "backward" or context is None else context.fw_metadata
     static = () if metadata is None else metadata.static_input_indices
-    return boxed(Replays(module, run, static, kind=kind, visible=_visible(kind)))
+    visible = _visible(kind)
+    automatic = None
+    if graphs is None and (automatic := automatic_of(module, compiled, static, kind, visible)) is None:
+        return compiled.run
+    return boxed(Replays(module, compiled.run, static, kind=kind, visible=visible, automatic=automatic))
 
 
-def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Run:
+def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Compiled | Run:
+    """A graph whose shapes are static, or the run of another one."""
     places = module.graph.find_nodes(op="placeholder")
     values = [node.meta.get("val") for node in places]
     if any(is_nested_int(node.meta.get("val")) and is_read(node) for node in places):
@@ -124,7 +133,7 @@ def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes:
     context = TracingContext.try_get()
     if kind == "forward" and context is not None and context.output_strides is not None:
         context.output_strides.extend(compiled.strides)  # AOTAutograd compiles the backward graph for them
-    return compiled.run
+    return compiled
 
 
 def _visible(kind: str) -> int | None:
@@ -243,7 +252,7 @@ def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
 
 
 @lru_cache(maxsize=None, typed=True)  # True is not one second
-def _aot(max_shapes: int, autotune: bool | float, graphs: bool) -> Callable[..., Any]:
+def _aot(max_shapes: int, autotune: bool | float, graphs: bool | None) -> Callable[..., Any]:
     compiler = partial(_compile, max_shapes=max_shapes, autotune=autotune, graphs=graphs)
     return aot_autograd(
         fw_compiler=partial(compiler, kind="forward"),

@@ -19,7 +19,8 @@ class Lender:
 
 
 lent: WeakValueDictionary[int, Lender] = WeakValueDictionary()
-"""Addresses of results that graphs in training lend, as long as there is a graph that makes them."""
+"""Addresses of results that graphs in training lend, and of arguments in place that these keep for their backward
+graphs, as long as there is a graph that makes them."""
 
 
 class Lent:
@@ -163,23 +164,25 @@ def storage_of(x: Tensor) -> int:
 def planned(
     made: Sequence[Any],
     arguments: Mapping[int, tuple[int, Tensor]],
-    lends: Callable[[int, Tensor], bool],
+    lends: Callable[[int, Tensor, bool], bool],
     visible: int | None,
 ) -> tuple[list[Result], Copies]:
     """How what a graph made is given, and the copies that takes. arguments: by where their memory begins, the numbers
-    of arguments with the arrays that the graph reads. lends: whether it lends a result, with its number. visible: how
-    many are not for the backward graph alone; None where all are. RuntimeError where one cannot be given."""
+    of arguments with the arrays that the graph reads. lends: whether it lends a result, with its number, that shares
+    memory with one that is visible, or does not. RuntimeError where it cannot be given."""
     is_visible = [visible is None or number < visible for number in range(len(made))]
     tensors = {number: x for number, x in enumerate(made) if isinstance(x, Tensor)}
+    places = {number: storage_of(x) or -1 - number for number, x in tensors.items()}  # no two without memory share it
+    seen = {place for number, place in places.items() if is_visible[number]}
     results: list[Result] = [None] * len(made)
     copied: dict[int, list[int]] = {}
     first: dict[tuple[int, bool], int] = {}
     for number, x in tensors.items():
-        memory = storage_of(x) or -1 - number  # arrays without memory share none
+        memory = places[number]
         if memory in arguments:
             results[number] = _view(x, *arguments[memory])
             continue
-        is_lent = lends(number, x)
+        is_lent = lends(number, x, memory in seen)
         before = first.setdefault((id(x), is_lent), number)
         if before != number:
             results[number] = Same(before)
