@@ -106,6 +106,9 @@ ALIGNMENT = 1024
 
 BARRIER_BYTES = 8
 
+ACCUMULATOR_BYTES = 16
+"""Of an accumulator in Tensor Memory: a barrier, and 4 bytes behind it for the address of its columns."""
+
 TICKET_BYTES = 8
 """Of a ticket, by which a block knows its next tile: barriers lie behind several."""
 

@@ -14,7 +14,7 @@ from irc.analysis.op_classes import is_fusible, is_view
 from irc.ir.discardable import IN_PLACE, INTERPRETED
 from irc.ir.passes import Invariant
 
-SHARED = ("tile.alloc", "tile.channel")
+SHARED = ("tile.accumulator", "tile.alloc", "tile.channel")
 """Ops that take shared memory, at an `offset` once that is planned."""
 
 

@@ -38,6 +38,12 @@ def is_in_step(op: tile.DotOp | tile.ProgramOp) -> bool:
     return row is not None and row.is_in_step
 
 
+def sums_in_tensor_memory(op: Operation) -> TypeGuard[tile.DotOp]:
+    """Whether an op is a dot whose sums are in Tensor Memory: a barrier says that it is complete."""
+    row = instruction_of(op) if isinstance(op, tile.DotOp) else None
+    return row is not None and row.sums == "tensor"
+
+
 def reads_shared(op: tile.DotOp | tile.ProgramOp) -> bool:
     """Whether the instruction of a dot, or of those of a program, reads its right operand from shared memory itself."""
     row = instruction_of(op)

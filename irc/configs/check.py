@@ -15,9 +15,11 @@ from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.columns import fault_of_columns
 from irc.configs.product import accumulator_registers, held_products, operand_bytes
 from irc.configs.product_instructions import (
+    TCGEN05_OPERANDS,
     WGMMA_OPERANDS,
     can_split_mma,
     can_use_mma,
+    can_use_tcgen05,
     can_use_wgmma,
     known_mma_shapes,
     mma_shapes,
@@ -29,7 +31,9 @@ from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import GROUP_WARPS, WGMMA_COLUMNS, WGMMA_ROWS, is_wgmma_width
+from irc.layout.matrix_instructions import fills_channels
 from irc.layout.shared import SMALLEST_SWIZZLE
+from irc.layout.tcgen05 import COLUMNS, OPERAND_BYTES, ROWS, WIDTHS, allocated
 from irc.splitting.cascades import can_split_cascade
 from irc.splitting.products import can_split_product
 from irc.support.diagnostics import IrcError
@@ -94,8 +98,8 @@ class _Check:
 
     @staticmethod
     def _total_warps(config: ConfigAttr) -> int:
-        """A wgmma kernel has a producer warp group beside the warps that compute."""
-        producers = PRODUCER_WARPS if config.instruction == "wgmma" else 0
+        """A kernel of wgmma or tcgen05 has a producer warp group beside the warps that compute."""
+        producers = PRODUCER_WARPS if fills_channels(config.instruction) else 0
         consumers = 2 if config.schedule == "pingpong" else 1
         return consumers * (config.warps or 1) + producers
 
@@ -106,7 +110,7 @@ class _Check:
 
     def registers(self, config: ConfigAttr) -> None:
         """Of the threads that multiply, beside those that load."""
-        if config.instruction != "wgmma":
+        if not fills_channels(config.instruction):
             return
         warps, most = self._consumer_registers(config)
         if config.registers and config.registers > most:
@@ -126,8 +130,8 @@ class _Check:
         """Choices that no pass can make come true yet are refused, not ignored."""
         if prod(config.cluster or (1,)) > 1 and config.instruction != "wgmma":
             raise self._fail(f"only wgmma kernels have clusters, found cluster = {list(config.cluster or ())}")
-        if config.schedule == "pingpong" and config.instruction != "wgmma":
-            raise self._fail('only wgmma kernels have the schedule "pingpong"')
+        if config.schedule == "pingpong" and not fills_channels(config.instruction):
+            raise self._fail('only kernels of wgmma and tcgen05 have the schedule "pingpong"')
         if config.schedule == "dynamic" and prod(config.cluster or (1,)) > 1:
             found = f'found cluster = {list(config.cluster or ())} with schedule = "dynamic"'
             raise self._fail(f"blocks that take tiles by themselves are in no cluster, {found}", "cluster = [1, 1]")
@@ -142,14 +146,16 @@ class _Check:
             raise self._fail(f"only products by mma have warps in a grid along M, N and K, {found}")
         if config.shape is not None and config.instruction != "mma":
             raise self._fail(f"only mma has several shapes, found shape = {list(config.shape)}")
-        if config.instruction != "wgmma":
+        if not fills_channels(config.instruction):
             for name in ("registers", "load_stages", "store_stages"):
                 if (value := getattr(config, name)) is not None:
-                    raise self._fail(f"only wgmma kernels divide a block's {_DIVIDED[name]}, found {name} = {value}")
+                    raise self._fail(
+                        f"only kernels of wgmma and tcgen05 divide a block's {_DIVIDED[name]}, found {name} = {value}"
+                    )
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
             raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
-        reads = "tma" if config.instruction == "wgmma" else "pointers"
+        reads = "tma" if fills_channels(config.instruction) else "pointers"
         if config.indexing not in (None, reads):
             kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"
             raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
@@ -173,6 +179,8 @@ class _Check:
             raise self._fail("no sums in registers alone go over groups whose ends are data", 'use instruction = "fma"')
         if config.instruction == "wgmma":
             self._wgmma(config, config.tile, product)
+        if config.instruction == "tcgen05":
+            self._tcgen05(config, config.tile, product)
         if config.instruction == "mma":
             self._mma(config, config.tile, product)
         if config.instruction == "columns" and (fault := fault_of_columns(product, config)):
@@ -316,6 +324,37 @@ class _Check:
             raise self._fail(f"columns of wgmma{along} are a multiple of {multiple}, found {wide}")
         if not is_wgmma_width(wide * product.count, of_integers=product.lhs.is_integer):
             raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
+
+    def _tcgen05(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
+        if not self._machine.has_tcgen05:
+            found = f"tcgen05 is an instruction of sm_100a, found {self._machine.name}"
+            raise self._fail(found, "leave the instruction out")
+        if not can_use_tcgen05(product, self._machine):
+            raise self._fail(
+                f"tcgen05 computes one product of {', '.join(TCGEN05_OPERANDS)}, of matrices that TMA brings as they "
+                f"are, and no row of it is read again; found {product.lhs.name} and {product.rhs.name} to "
+                f"{product.result.name}",
+                'instruction = "mma"',
+            )
+        if (config.split or 1) > 1:
+            raise self._fail(f"no parts of K are added behind tcgen05, found split = {config.split}", "leave it out")
+        warps, columns = config.warps or GROUP_WARPS, tile["n"]
+        if tile["m"] % ROWS or columns not in WIDTHS:
+            raise self._fail(
+                f"tcgen05 computes tiles of a multiple of {ROWS} rows and of {WIDTHS.step} columns up to {WIDTHS[-1]}, "
+                f"found {tile['m']} x {columns}"
+            )
+        if warps % GROUP_WARPS or columns % (warps // GROUP_WARPS):
+            raise self._fail(
+                f"groups of {GROUP_WARPS} warps load equal parts of the columns of tcgen05, found {warps} warps of "
+                f"{columns} columns"
+            )
+        if tile["k"] % (OPERAND_BYTES // product.lhs.size):
+            found = f"found a tile of {tile['k']}"
+            raise self._fail(f"tcgen05 takes steps of {OPERAND_BYTES // product.lhs.size} along K, {found}")
+        groups = 2 if config.schedule == "pingpong" else 1
+        if (held := allocated(tile["m"] // ROWS * columns * groups)) > COLUMNS:
+            raise self._fail(f"sums of {tile} take {held} columns of Tensor Memory, a block has {COLUMNS}")
 
     def _shared_memory(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         need = operand_bytes(product, config, tile)

@@ -34,6 +34,7 @@ from irc.configs.wgmma_cycles import GROUPS, Blocking, Model
 from irc.dialects.kernel import STAYING, Anchor, ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
+from irc.layout.matrix_instructions import fills_channels
 from irc.support.integers import ceil_div
 
 LATENCY = 7e-7
@@ -147,7 +148,7 @@ class Estimator:
         return self._of_elements(config)
 
     def _threads(self, config: ConfigAttr) -> int:
-        producers = PRODUCER_WARPS if config.instruction == "wgmma" else 0
+        producers = PRODUCER_WARPS if fills_channels(config.instruction) else 0
         return self._machine.warp_size * (self._consumers(config) + producers)
 
     @staticmethod
@@ -160,21 +161,21 @@ class Estimator:
         machine, blocks = self._machine, config.occupancy or 1
         if held > MOST_SPILLED * machine.registers_per_thread:
             return machine.registers
-        if config.instruction == "wgmma":
+        if fills_channels(config.instruction):
             return launched_registers(machine, self._consumers(config), blocks)
         return min(thread_registers(machine, self._threads(config), blocks), held + OTHER_REGISTERS)
 
     def _of_product(self, config: ConfigAttr) -> Footprint:
         product, tile, parts, stages = self._product, config.tile or TileSizes(), config.split or 1, config.stages or 1
         tiles = product.batch * ceil_div(product.m, tile["m"]) * ceil_div(product.n, tile["n"]) * parts
-        by_wgmma = config.instruction == "wgmma"
+        has_producer = fills_channels(config.instruction)
         stage = stage_bytes(operand_buffers(product, config, tile))
         steps = ceil_div(ceil_div(product.k, parts), tile["k"])
         return Footprint(
             tiles=tiles,
             threads=self._threads(config),
             registers=self._registers(config, accumulator_registers(product, config, tile, self._machine)),
-            shared=operand_bytes(product, config, tile) + (0 if by_wgmma else REDUCTION_BYTES),
+            shared=operand_bytes(product, config, tile) + (0 if has_producer else REDUCTION_BYTES),
             flying=max(1, stages - 1) * stage,
             moved=tiles * steps * stage,
         )

@@ -22,13 +22,21 @@ from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
 from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
 from irc.configs.gathered import choose_gathered
-from irc.configs.product_instructions import accumulators, best_instruction, mma_operands, wgmma_operands
+from irc.configs.product_instructions import (
+    accumulators,
+    best_instruction,
+    mma_operands,
+    tcgen05_operands,
+    wgmma_operands,
+)
+from irc.configs.tcgen05 import choose_tcgen05
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
 from irc.layout.instructions import GROUP_WARPS, WGMMA_ROWS
+from irc.layout.matrix_instructions import fills_channels
 
 ACCUMULATOR_BYTES = 4
 
@@ -52,7 +60,7 @@ def choose_product(
     if given.instruction is None and instruction is None and product.taps:
         chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
     wgmma = choose_gathered if product.is_gathered else partial(_choose_wgmma, is_beside=is_beside)
-    known = {"wgmma": wgmma, "direct": choose_direct, "columns": choose_columns}
+    known = {"wgmma": wgmma, "tcgen05": choose_tcgen05, "direct": choose_direct, "columns": choose_columns}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
@@ -166,7 +174,8 @@ def _sharing(product: Product, tile: tuple[int, int], schedule: str) -> tuple[in
 
 def held_products(product: Product, config: ConfigAttr) -> int:
     """Accumulators for each element of a tile: of all products, and of what an instruction leaves to several."""
-    known = {"wgmma": wgmma_operands, "mma": mma_operands}.get(config.instruction or "")
+    by_instruction = {"wgmma": wgmma_operands, "tcgen05": tcgen05_operands, "mma": mma_operands}
+    known = by_instruction.get(config.instruction or "")
     operands = None if known is None else known(product)
     return product.count * (1 if operands is None else accumulators(product, operands))
 
@@ -181,7 +190,7 @@ def accumulator_registers(product: Product, config: ConfigAttr, tile: TileSizes,
 
 def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> list[int]:
     """Bytes of the buffers of one step along K, by the config's instruction."""
-    if config.instruction != "wgmma":
+    if not fills_channels(config.instruction):
         return mma_stage_buffers(product, tile)
     return stage_buffers(product, tile, "n" if config.swap_ab else "m")
 
@@ -189,7 +198,7 @@ def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> li
 def operand_bytes(product: Product, config: ConfigAttr, tile: TileSizes) -> int:
     """Shared memory of the channel of the operands. Threads that are in step have no barriers."""
     buffers, stages = operand_buffers(product, config, tile), config.stages or 1
-    return channel_bytes(buffers, stages) if config.instruction == "wgmma" else stages * stage_bytes(buffers)
+    return channel_bytes(buffers, stages) if fills_channels(config.instruction) else stages * stage_bytes(buffers)
 
 
 def stage_buffers(product: Product, tile: TileSizes, side: str = "m") -> list[int]:

@@ -22,26 +22,31 @@ MIN_STREAMED = 256 * KIB
 
 
 def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
-    """`wgmma` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where that is
-    possible. f32 without wgmma stays with `fma`, unless it is rounded to tf32: three products are `mma` where that is
-    asked for."""
+    """`wgmma` or `tcgen05` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where
+    that is possible. f32 without wgmma stays with `fma`, unless it is rounded to tf32: three products are `mma` where
+    that is asked for."""
     whole = [*(["direct"] if not product.is_grouped else []), *(["columns"] if can_have_columns(product) else [])]
     possible = ["fma", *whole]
     if can_use_mma(product, machine):
         possible.append("mma")
     if can_use_wgmma(product, machine):
         possible.append("wgmma")
+    if can_use_tcgen05(product, machine):
+        possible.append("tcgen05")
     if preferred in possible:
         return preferred
     streamed = product.k * (product.m * product.lhs.size + product.n * product.rhs.size)
-    if "wgmma" in possible and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED):
-        return "wgmma"
+    by_groups = next((name for name in ("wgmma", "tcgen05") if name in possible), None)
+    if by_groups is not None and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED):
+        return by_groups
     is_split = product.lhs.name == "f32" and product.precision != "tf32"
     return "mma" if "mma" in possible and not is_split else "fma"
 
 
-WGMMA_OPERANDS, MMA_OPERANDS = (MATRIX_INSTRUCTIONS[name].operands for name in ("wgmma", "mma"))
-"""How warp groups and warps multiply operands, by element type."""
+WGMMA_OPERANDS, MMA_OPERANDS, TCGEN05_OPERANDS = (
+    MATRIX_INSTRUCTIONS[name].operands for name in ("wgmma", "mma", "tcgen05")
+)
+"""How warp groups, warps and single threads multiply operands, by element type."""
 
 
 def are_multiplied(product: Product) -> bool:
@@ -88,6 +93,11 @@ def mma_operands(product: Product) -> OperandType | None:
     return _operands(product, MMA_OPERANDS)
 
 
+def tcgen05_operands(product: Product) -> OperandType | None:
+    """How tcgen05 multiplies these operands; None where it does not."""
+    return _operands(product, TCGEN05_OPERANDS)
+
+
 def _operands(product: Product, known: Mapping[str, OperandType]) -> OperandType | None:
     if not are_multiplied(product):
         return None
@@ -109,3 +119,13 @@ def can_use_wgmma(product: Product, machine: Target) -> bool:
         return False
     is_empty = product.batch * product.m * product.n * product.k == 0
     return (product.is_loadable or product.lhs.size != 2) and not is_empty
+
+
+def can_use_tcgen05(product: Product, machine: Target) -> bool:
+    """Whether products with sums in Tensor Memory can compute this: one product of two matrices that TMA brings as they
+    are, whose sums begin with zero once, and of which no row is reduced and read again."""
+    if not machine.has_tcgen05 or tcgen05_operands(product) is None:
+        return False
+    is_plain = product.is_copied and product.count == 1 and product.row == 1 and not product.taps
+    is_whole = not (product.is_grouped or product.has_rest or product.block or product.is_promoted)
+    return is_plain and is_whole and product.batch * product.m * product.n * product.k > 0

@@ -31,18 +31,26 @@ class MatrixInstruction:
     """A way to multiply tiles.
 
     threads: that issue one together: a thread, the lanes of a warp, or a warp group.
-    is_asynchronous: whether it goes on beside the threads that issued it, which wait for groups of such when they need
-    what it gives, or want to overwrite what it reads; else it is complete for whoever uses its result.
+    completion: how it is known to be complete, when threads need what it gives, or want to overwrite what it reads.
+    `result`: it is complete for whoever uses its result. `groups`: it goes on beside the threads that issued it, which
+    wait for groups of such. `barrier`: the same, and a barrier in shared memory gets an arrival.
     lhs, rhs: where the operands may be when it is issued, `registers` or `shared` memory.
+    sums: where its sums are, `registers` or `tensor` memory, from where threads load them when they are complete.
     operands: by the element types of operands; of those that it leaves out, both are taken as they are.
     """
 
     name: str
     threads: int
-    is_asynchronous: bool
+    completion: str
     lhs: frozenset[str]
     rhs: frozenset[str]
     operands: Mapping[str, OperandType] = field(default_factory=lambda: MappingProxyType({}))
+    sums: str = "registers"
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether it goes on beside the threads that issued it."""
+        return self.completion != "result"
 
     @property
     def has_producer(self) -> bool:
@@ -78,7 +86,7 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
             MatrixInstruction(
                 "wgmma",  # PTX ISA, 9.7.15 "Asynchronous warpgroup level matrix instructions"
                 WARP_GROUP,
-                is_asynchronous=True,
+                completion="groups",
                 lhs=_SHARED | _REGISTERS,
                 rhs=_SHARED,
                 operands={
@@ -93,9 +101,21 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                 },
             ),
             MatrixInstruction(
+                "tcgen05",  # PTX ISA, 9.7.16 "TensorCore 5th Generation Family Instructions"
+                1,
+                completion="barrier",
+                lhs=_SHARED,
+                rhs=_SHARED,
+                sums="tensor",
+                operands={
+                    "bf16": OperandType("bf16", "f32"),
+                    "f16": OperandType("f16", "f32"),
+                },
+            ),
+            MatrixInstruction(
                 "mma",  # PTX ISA, 9.7.14 "Warp level matrix multiply-accumulate instructions"; f8 is widened
                 LANES,
-                is_asynchronous=False,
+                completion="result",
                 lhs=_REGISTERS,
                 rhs=_REGISTERS,
                 operands={
@@ -114,7 +134,7 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
             MatrixInstruction(
                 "fma",  # scalar multiply-adds; f8 is widened
                 1,
-                is_asynchronous=False,
+                completion="result",
                 lhs=_REGISTERS,
                 rhs=_REGISTERS,
                 operands={"f8e4m3": OperandType("f16", "f32"), "f8e5m2": OperandType("f16", "f32")},
@@ -123,3 +143,9 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
     }
 )
 """By the names in a `#kernel.config` and a `tile.dot`."""
+
+
+def fills_channels(instruction: str | None) -> bool:
+    """Whether kernels of an instruction of that name have a producer, whose channels it reads."""
+    row = None if instruction is None else MATRIX_INSTRUCTIONS.get(instruction)
+    return row is not None and row.has_producer

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from irc.layout.fragment import Fragment, Mode
+from irc.support.integers import power_of_two
+
 ROWS = 128
 """Lanes of Tensor Memory, and rows of a product of one block."""
 
@@ -48,8 +51,34 @@ KINDS: tuple[Kind, ...] = (
 )
 """Rows of the table; f32 operands are read as tf32 (PTX ISA, 9.7.16.2.2 and 9.7.16.4.2)."""
 
+ACCUMULATORS = tuple(dict.fromkeys(kind.accumulator for kind in KINDS))
+"""The types of sums."""
+
 OPERANDS: Mapping[str, Kind] = {element: kind for kind in KINDS for element in kind.operands}
 """The kind that multiplies operands of a type."""
+
+
+def accumulator(shape: tuple[int, int], groups: int, part: int) -> Fragment:
+    """The sums as warp groups load them: a thread has a row of each 128. Of each `part` columns, groups have their
+    share of columns side by side."""
+    rows, columns = shape
+    threads = [Mode(ROWS, 0, 1), Mode(groups, 1, part // groups)]
+    values = [Mode(part // groups, 1, 1), Mode(columns // part, 1, part), Mode(rows // ROWS, 0, ROWS)]
+    return Fragment(shape, tuple(m for m in threads if m.size > 1), tuple(v for v in values if v.size > 1))
+
+
+def loads_of(columns: int) -> list[int]:
+    """The widths of loads, the widest first, of so many columns."""
+    found: list[int] = []
+    for width in reversed(LOADS):
+        count, columns = divmod(columns, width)
+        found += [width] * count
+    return found
+
+
+def allocated(columns: int) -> int:
+    """The columns of an allocation that has so many."""
+    return max(MIN_COLUMNS, power_of_two(columns))
 
 
 def instruction_descriptor(n: int, lhs: str, rhs: str, *, transpose_lhs: bool, transpose_rhs: bool) -> int:

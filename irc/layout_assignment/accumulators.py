@@ -2,7 +2,7 @@
 
 Accumulators of unequal columns may meet in vectors of their rows (`Space.neighbors`), as those of the two products of
 attention do. Warps, or threads, are then split between rows and columns in one way for all of them: each thread has the
-same rows of every one. wgmma has one split only, warp groups along the rows.
+same rows of every one. wgmma has one split only, warp groups along the rows, and tcgen05 one along the columns.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from irc.layout.instructions import (
     wgmma_accumulator,
     wgmma_depth,
 )
+from irc.layout.tcgen05 import OPERAND_BYTES, ROWS, WIDTHS, accumulator
 from irc.layout_assignment.operand_layouts import choose_atom
 from irc.layout_assignment.spaces import Space
 from irc.scheduling.streamed_operands import reads_bytes_of_rows
@@ -45,6 +46,9 @@ def assign_accumulators(space: Space, instruction: str, threads: int, machine: T
     if instruction == "wgmma":
         for each in spaces:
             each.fragment = _wgmma(each, threads)
+    elif instruction == "tcgen05":
+        for each in spaces:
+            each.fragment = _tcgen05(each, threads)
     elif instruction == "mma":
         _assign_mma(spaces, threads // LANES, machine, config)
     else:
@@ -65,6 +69,19 @@ def _wgmma(space: Space, threads: int) -> Fragment:
     for dot in space.dots:
         _check_depth(dot, "wgmma", wgmma_depth(element.size))
     return wgmma_accumulator((m, n), groups, paired=any(map(reads_bytes_of_rows, space.dots)))
+
+
+def _tcgen05(space: Space, threads: int) -> Fragment:
+    (m, n), groups, part = _shape(space), threads // WARP_GROUP, _part_columns(space)
+    if threads % WARP_GROUP or m % ROWS or n not in WIDTHS or part % groups:
+        raise IrcError(
+            f"tcgen05 takes tiles of a multiple of {ROWS} rows and {WIDTHS[0]} to {WIDTHS[-1]} columns, a multiple of "
+            f"{WIDTHS.step}, which {threads} threads load in equal parts, found {m} x {n}",
+            space.dots[0].location,
+        )
+    for dot in space.dots:
+        _check_depth(dot, "tcgen05", OPERAND_BYTES // element_of(element_type_of(dot.lhs.type)).size)
+    return accumulator((m, n), groups, part)
 
 
 def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target, config: ConfigFields) -> None:

@@ -8,6 +8,7 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from irc.analysis.matrix_instructions import sums_in_tensor_memory
 from irc.dialects import cuda, tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.properties import values_of
@@ -15,7 +16,7 @@ from irc.layout.instructions import LANES, WARP_GROUP
 from irc.lowering import step_channels
 from irc.lowering.emitter import Index
 from irc.lowering.memory import shared_base
-from irc.lowering.values import Buffer, Code, buffer_of, element_bytes
+from irc.lowering.values import Buffer, Code, Sums, buffer_of, element_bytes
 from irc.scheduling.channels import ChannelPlan, channel_plan, fills_of, has_tickets, readers_of
 from irc.scheduling.loops import trips
 
@@ -93,15 +94,24 @@ def _runs_behind(wait: tile.WaitOp, dot: Operation) -> bool:
     return True
 
 
+def _is_drained_by_one(wait: tile.WaitOp) -> bool:
+    """Whether nothing but products whose sums are in Tensor Memory reads a stage: one thread issues them, and waits for
+    the stage."""
+    readers = [each for buffer in wait.buffers for each in readers_of(buffer)]
+    return bool(readers) and all(map(sums_in_tensor_memory, readers))
+
+
 def declare(code: Code, op: tile.ChannelOp, consumers: int, producers: int) -> SSAValue:
     """A channel that so many threads drain and fill. A full barrier takes the thread of TMA, or of tickets, and, where
     threads write, all of them; an empty one takes an arrival a consumer warp group, or warp, of each block that this
     one's copies go to. Those of a warp group wait for its wgmmas together, but not for each other's reads, nor where
-    there are no wgmmas. All warps of a consumer pass its turn on."""
+    there are no wgmmas; products of tcgen05 arrive once. All warps of a consumer pass its turn on."""
     plan, written = channel_plan(op), is_written(op.channel)
-    by_warp = is_read(op.channel) or has_tickets(op.channel) or _is_released_unread(op.channel)
+    by_one = all(_is_drained_by_one(use.operation) for use in op.channel.uses if isinstance(use.operation, tile.WaitOp))
+    by_warp = is_read(op.channel) or has_tickets(op.channel) or (not by_one and _is_released_unread(op.channel))
     arrivals = int(is_copied(op.channel) or has_tickets(op.channel)) + (producers if written else 0)
-    releases = consumers // (LANES if by_warp else WARP_GROUP) * (sum(op.cluster_shape) - 1)
+    each = consumers if by_one else LANES if by_warp else WARP_GROUP
+    releases = consumers // each * (sum(op.cluster_shape) - 1)
     start = offset_of(op)
     channel = cuda.ChannelOp(
         code.e.index(code.group.thread),
@@ -201,15 +211,18 @@ def lower_wait(code: Code, op: tile.WaitOp) -> None:
         step_channels.wait(code, op)
         return
     channel = code.channels[op.channel]
-    _stage_buffers(code, channel, op, code.e.value(cuda.ChannelWaitOp(channel.end)))
+    by = issuer(code) if _is_drained_by_one(op) else None
+    _stage_buffers(code, channel, op, code.e.value(cuda.ChannelWaitOp(channel.end, by)))
 
 
 def lower_release(code: Code, op: tile.ReleaseOp) -> None:
     held = tile.channel_of(op.slot)
     if held in code.step_channels:
         return
+    by_products = any(isinstance(code.values[dot], Sums) for dot in op.after)
     with code.e.when(_is_held(code, op.slot)):
-        code.e.insert(cuda.ChannelReleaseOp(code.channels[held].end, code.e.index(code.group.thread)))
+        thread = code.e.index(code.group.thread)
+        code.e.insert(cuda.ChannelReleaseOp(code.channels[held].end, thread, tcgen05=by_products))
 
 
 def _is_held(code: Code, slot: SSAValue) -> SSAValue | None:

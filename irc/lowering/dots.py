@@ -13,8 +13,9 @@ from irc.dialects import cuda, tile
 from irc.ir.blocks import block_of
 from irc.layout.instructions import LANES, warp_grid
 from irc.layout_assignment.operand_layouts import mma_atom
+from irc.lowering import tensor_memory
 from irc.lowering.memory import in_channel, read_operand
-from irc.lowering.values import Buffer, Code, Registers, Splat, Tile, tile_element
+from irc.lowering.values import Buffer, Code, Registers, Splat, Sums, Tile, tile_element
 from irc.support.diagnostics import IrcError
 
 MAX_PENDING = 7
@@ -22,6 +23,9 @@ MAX_PENDING = 7
 
 
 def lower_dot(code: Code, op: tile.DotOp) -> None:
+    if isinstance(sums := code.values[op.acc], Sums):
+        _in_tensor_memory(code, op, sums)
+        return
     element = tile_element(op.acc.type)
     source = code.tile(op.acc)
     instruction = op.instruction.data if op.instruction is not None else ""
@@ -60,13 +64,12 @@ def _block_of(value: SSAValue) -> Block | None:
     return value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
 
 
-def lower_as_pending(code: Code, op: tile.AsPendingOp) -> None:
-    code.values[op.result] = code.tile(op.tile)
-
-
 def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:
     """A wait, unless one before it was enough: ptxas 13.0 serializes products where a later wait leaves more of them in
     flight (C7514)."""
+    if isinstance(sums := code.values[op.acc], Sums):
+        code.values[op.result] = tensor_memory.load(code, sums, op.result.name_hint)
+        return
     acc = code.tile(op.acc)
     if (since := issued_since(op.acc, op)) < COMPLETE:
         assert isinstance(acc, Registers)
@@ -139,6 +142,29 @@ def _accumulator(code: Code, dot: SSAValue) -> SSAValue:
 
 
 # Tensor cores
+
+
+def _in_tensor_memory(code: Code, op: tile.DotOp, sums: Sums) -> None:
+    """Products whose operands others fill by TMA: the thread that has waited for them issues them."""
+    if not all(isinstance(value.type, tile.BufferType) and in_channel(value) for value in (op.lhs, op.rhs)):
+        raise IrcError("tcgen05 reads stages that a producer fills", op.location, 'instruction = "mma"')
+    e, (overwrites, adds) = code.e, tensor_memory.adding(code, op.acc)
+    e.insert(
+        cuda.DotOp(
+            sums.tensor,
+            e.index(0),
+            _matrix(code, code.buffer(op.lhs)),
+            _matrix(code, code.buffer(op.rhs)),
+            e.index(code.group.thread),
+            adds=adds,
+            shape=op.mnk,
+            instruction=cuda.TCGEN05,
+            warps=(code.group.count // LANES, 1),
+            overwrites=overwrites,
+            unsigned=op.unsigned is not None,
+        )
+    )
+    code.values[op.result] = sums
 
 
 def _tensor_cores(code: Code, op: tile.DotOp, acc: Registers, *, overwrites: bool) -> None:

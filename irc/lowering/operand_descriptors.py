@@ -45,7 +45,7 @@ def insert_steps(
     op: type[cuda.DescriptorOp] | type[cuda.Tcgen05DescriptorOp] = cuda.DescriptorOp,
 ) -> None:
     """For the rows that begin at each of `starts`, instructions along K, each on 32 bytes of it. Where the product
-    overwrites its sums, the first of them does."""
+    overwrites its sums, the first of them does, unless `adds` of the product says otherwise."""
     e, (m, n, k) = code.e, dot.mnk
     lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
     depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
@@ -57,7 +57,7 @@ def insert_steps(
                 row,
                 advanced(code, a, lhs, 1, step, depth),
                 advanced(code, b, rhs, 0, step, depth),
-                e.constant(1, i1) if dot.overwrites is None else e.compare("ne", step, 0),
+                _adds(code, dot, step),
                 n=n,
                 lhs_type=types[0],
                 rhs_type=types[1],
@@ -65,6 +65,14 @@ def insert_steps(
                 transpose_rhs=transpose_b,
             )
             e.insert(each)
+
+
+def _adds(code: ThreadCode, dot: cuda.DotOp, step: Index) -> SSAValue:
+    """Whether an instruction adds to the sums."""
+    if dot.overwrites is None:
+        return code.e.constant(1, i1)
+    is_later = code.e.compare("ne", step, 0)
+    return is_later if dot.adds is None else code.e.value(arith.OrIOp(is_later, dot.adds))
 
 
 def operand_type(dot: cuda.DotOp, operand: Buffer) -> Attribute:

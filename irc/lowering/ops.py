@@ -28,18 +28,23 @@ from irc.lowering import (
     scan,
     segments,
     step_channels,
+    tensor_memory,
     tickets,
     tma,
     warp_sums,
     windows,
 )
 from irc.lowering.emitter import Emitter, Index
-from irc.lowering.values import Buffer, Code, Registers, ThreadGroup, Tile, buffer_of, tile_element
+from irc.lowering.values import Buffer, Code, Registers, Sums, ThreadGroup, Tile, buffer_of, tile_element
 from irc.scheduling.channels import drained_in, filled_in, turns_of
 from irc.support.diagnostics import IrcError
 
+Place = Registers | Sums | SSAValue
+"""Where a loop keeps what it carries, or a branch what it gives: the register of a scalar, those of a tile, or Tensor
+Memory, whose content the ops inside change themselves."""
 
-def lower_block(code: Code, block: Block, places: Sequence[Registers | SSAValue | None] = ()) -> None:
+
+def lower_block(code: Code, block: Block, places: Sequence[Place | None] = ()) -> None:
     """The ops of a block; what the body of a loop or a side of a branch yields is put in its places."""
     for op in block.ops:
         with code.e.at(op.location):
@@ -91,7 +96,7 @@ def _scalar(code: Code, op: Operation) -> None:
 
 def _for(code: Code, op: scf.ForOp) -> None:
     """Loop-carried values live in registers that the body updates, buffers as their addresses; slots, tokens, and dots
-    that are only waited for, in none."""
+    that are only waited for, in none. Sums in Tensor Memory stay there."""
     block = op.body.block
     carried = [
         None if _is_token(argument) else _carried(code, initial)
@@ -141,8 +146,10 @@ def _is_token(carried: SSAValue) -> bool:
     )
 
 
-def _carried(code: Code, initial: SSAValue) -> Registers | SSAValue:
+def _carried(code: Code, initial: SSAValue) -> Place:
     """The registers that hold a loop-carried tile, or the one that holds a scalar, with the initial value in them."""
+    if isinstance(sums := code.values[initial], Sums):
+        return sums
     if isinstance(initial.type, TensorType | tile.PendingType):
         source = code.tile(initial)
         if isinstance(source, Registers) and _is_handed_over(initial):
@@ -167,20 +174,20 @@ def _scalar_of(code: Code, value: SSAValue) -> SSAValue:
     return code.e.index(code.buffer(value).address) if isinstance(value.type, tile.BufferType) else code.ssa(value)
 
 
-def _current(code: Code, place: Registers | SSAValue, type: Attribute) -> Registers | Buffer | SSAValue:
-    if isinstance(place, Registers):
+def _current(code: Code, place: Place, type: Attribute) -> Registers | Sums | Buffer | SSAValue:
+    if isinstance(place, Registers | Sums):
         return place
     scalar = code.e.value(cuda.GetOp(place, code.e.index(0)))
     return buffer_of(type, scalar) if isinstance(type, tile.BufferType) else scalar
 
 
-def _update(code: Code, op: scf.YieldOp, carried: Sequence[Registers | SSAValue | None]) -> None:
+def _update(code: Code, op: scf.YieldOp, carried: Sequence[Place | None]) -> None:
     """Puts the yielded values in place. A tile that lies in the registers of another place is copied out first."""
     arrays = {place.array for place in carried if isinstance(place, Registers)}
     tiles: list[tuple[Tile, Registers]] = []
     scalars: list[tuple[SSAValue, SSAValue]] = []
     for value, place in zip(op.operands, carried, strict=True):
-        if place is None:
+        if place is None or isinstance(place, Sums):
             continue
         if not isinstance(place, Registers):
             scalars.append((_scalar_of(code, value), place))
@@ -299,10 +306,11 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     scf.ForOp: _for,
     scf.IfOp: _if,
     scf.WhileOp: _while,
+    tile.AccumulatorOp: tensor_memory.enter,
     tile.AcquireOp: channels.lower_acquire,
     tile.AllocOp: _alloc,
     tile.AnyOp: compute.lower_any,
-    tile.AsPendingOp: dots.lower_as_pending,
+    tile.AsPendingOp: tensor_memory.lower_as_pending,
     tile.AwaitOp: dots.lower_await,
     tile.CommitOp: channels.lower_commit,
     tile.ConcatOp: compute.lower_concat,

@@ -60,6 +60,18 @@ class Iota:
     fragment: Fragment
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Sums of dots in Tensor Memory, from the address `tensor` on, and the address of the barrier that is complete when
+    they are, for the phase in a register. Threads load them to their part of a tile of `element`."""
+
+    tensor: SSAValue
+    barrier: SSAValue
+    phase: SSAValue
+    fragment: Fragment
+    element: Attribute
+
+
 Tile = Registers | Splat | Iota
 
 
@@ -83,7 +95,7 @@ class Bytes:
     size: int
 
 
-Lowered = Tile | Buffer | Index
+Lowered = Tile | Sums | Buffer | Index
 """What a tile-level value becomes; channels are apart."""
 
 
@@ -245,6 +257,8 @@ class Code(ThreadCode):
     """Channels as the partition that is being lowered sees them."""
     step_channels: dict[SSAValue, StepChannel] = field(default_factory=dict[SSAValue, "StepChannel"])
     """Channels that all threads fill and read."""
+    tensors: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The addresses of accumulators in Tensor Memory."""
     orders: dict[SSAValue, Order] = field(default_factory=dict[SSAValue, "Order"])
     """Orders of the warp groups of the partition that is being lowered."""
     has_stmatrix: bool = False

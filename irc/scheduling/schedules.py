@@ -15,7 +15,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, TensorType
 from xdsl.ir import Operation
 
-from irc.analysis.matrix_instructions import is_asynchronous
+from irc.analysis.matrix_instructions import is_asynchronous, sums_in_tensor_memory
 from irc.dialects import tile
 from irc.scheduling.channels import fills_of, stages_of
 from irc.scheduling.dependences import Source, body_of, needed_by, operands_of, passed_on, sources_of, turns_of
@@ -81,8 +81,11 @@ def sparing(loop: scf.ForOp) -> Schedule | None:
 
 def _later(loop: scf.ForOp) -> set[Operation]:
     """The releases of stages that dots which stay in flight read. One dot on buffers stays in flight, and so do dots on
-    parts of K whose left operands are in registers: these are computed again an iteration later."""
-    dots = dots_of(loop)
+    parts of K whose left operands are in registers: these are computed again an iteration later. Dots whose sums are in
+    Tensor Memory release a stage themselves when they are complete."""
+    dots = [dot for dot in dots_of(loop) if not sums_in_tensor_memory(dot)]
+    if not dots:
+        return set()
     follow = all(after.acc is before.result for before, after in pairwise(dots))
     in_registers = [isinstance(dot.lhs.type, TensorType) for dot in dots]
     if not follow or in_registers != [len(dots) > 1] * len(dots) or not all(_is_carried(loop, dot) for dot in dots):

@@ -7,9 +7,9 @@ from collections.abc import Container, Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Block, SSAValue
 
-from irc.analysis.budgets import LOAD_STAGES, aligned, channel_bytes
+from irc.analysis.budgets import ACCUMULATOR_BYTES, LOAD_STAGES, aligned, channel_bytes
 from irc.analysis.configs import config_of, consumer_partitions
-from irc.dialects.tile import AllocOp, BufferType, ChannelOp, DotOp, ForTilesOp, ProgramOp
+from irc.dialects.tile import AccumulatorOp, AllocOp, BufferType, ChannelOp, DotOp, ForTilesOp, ProgramOp
 from irc.scheduling.channels import (
     alloc_bytes,
     channel_plan,
@@ -26,10 +26,13 @@ REST_PART, REST_STAGES = 4, 1
 """A loop over what is left of a step of another one has steps of at most this part of its bytes, and few stages."""
 
 
-def placed(program: ProgramOp, without: Container[AllocOp] = ()) -> Iterator[tuple[ChannelOp | AllocOp, int, int]]:
+def placed(
+    program: ProgramOp, without: Container[AllocOp] = ()
+) -> Iterator[tuple[ChannelOp | AllocOp | AccumulatorOp, int, int]]:
     """The channels and buffers of a program that has layouts, where each begins and where it ends. Channels come first:
     their stages are aligned to what the 128-byte swizzle needs. So are swizzled buffers. Tickets lie behind the
-    barriers of the last channel, before the next stage could begin."""
+    barriers of the last channel, before the next stage could begin. What accumulators in Tensor Memory have of shared
+    memory comes last."""
     at = behind = 0
     channels = [op for op in program.walk() if isinstance(op, ChannelOp)]
     for channel in [op for op in channels if not has_tickets(op.channel)]:
@@ -44,6 +47,10 @@ def placed(program: ProgramOp, without: Container[AllocOp] = ()) -> Iterator[tup
         at = aligned(at) if is_swizzled(alloc) else at
         yield alloc, at, at + alloc_bytes(alloc)
         at += alloc_bytes(alloc)
+    for sums in [op for op in program.walk() if isinstance(op, AccumulatorOp)]:
+        at = aligned(at, ACCUMULATOR_BYTES)
+        yield sums, at, at + ACCUMULATOR_BYTES
+        at += ACCUMULATOR_BYTES
 
 
 def held_bytes(program: ProgramOp, without: Container[AllocOp] = ()) -> int:

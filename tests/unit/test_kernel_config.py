@@ -66,7 +66,7 @@ def test_costs_of_a_target_follow_from_its_rates(machine: Target) -> None:
     [
         ("tile = {m = 64, n = 64, k = 64}, cluster = [16, 1]", "do not divide 8 x 8 tiles"),
         ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
-        ('schedule = "pingpong", instruction = "mma"', "only wgmma kernels have the schedule"),
+        ('schedule = "pingpong", instruction = "mma"', "only kernels of wgmma and tcgen05 have the schedule"),
         ('schedule = "dynamic", cluster = [2, 1]', "blocks that take tiles by themselves are in no cluster"),
         ("loop_order = [1, 0]", "no pass changes the order of tile loops"),
         ('indexing = "pointers"', "a kernel of wgmma reads by tma"),

@@ -183,23 +183,31 @@ class ChannelCommitOp(AtEndOp):
 
 @irdl_op_definition
 class ChannelWaitOp(StageOp):
-    """Wait until the next stage to drain is full."""
+    """Wait until the next stage to drain is full. by: who waits; all threads where it is left out. A thread whose
+    partition releases the stage without it must not: it may be filled again before that thread looks."""
 
     name = "cuda.channel_wait"
+    end = operand_def(ChannelEndType)
+    by = opt_operand_def(i1)
+    assembly_format = "$end (`by` $by^)? attr-dict"
+
+    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
+        super(AtEndOp, self).__init__(operands=[end, by], result_types=[IndexType()])
 
 
 @irdl_op_definition
 class ChannelReleaseOp(AtEndOp):
     """The oldest stage that is drained is empty, for those that fill it. `thread` is the thread's number in its
-    partition."""
+    partition. tcgen05: as soon as the products are complete that the partition's first thread has issued."""
 
     name = "cuda.channel_release"
     end = operand_def(ChannelEndType)
     thread = operand_def(IndexType)
+    tcgen05 = opt_prop_def(UnitAttr)
     assembly_format = "$end `,` $thread attr-dict"
 
-    def __init__(self, end: SSAValue, thread: SSAValue) -> None:
-        super(AtEndOp, self).__init__(operands=[end, thread])
+    def __init__(self, end: SSAValue, thread: SSAValue, *, tcgen05: bool = False) -> None:
+        super(AtEndOp, self).__init__(operands=[end, thread], properties={"tcgen05": UnitAttr() if tcgen05 else None})
 
 
 @irdl_op_definition

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     BaseAttr,
     EqAttrConstraint,
+    ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -76,8 +78,8 @@ class DotOp(EffectOp):
     operand in shared memory or in registers, from an index on: for each 64 rows those of each step along K.
 
     Of `tcgen05` the accumulator is an address in Tensor Memory, from a column on, with those of each 128 rows side by
-    side. The group's first thread issues it, and it goes on behind the op until an mbarrier says that it is complete on
-    which that thread has `cuda.tcgen05_commit` arrive.
+    side. adds: whether one that overwrites adds nevertheless. The group's first thread issues it, and it goes on behind
+    the op until an mbarrier says that it is complete on which that thread has `cuda.tcgen05_commit` arrive.
     """
 
     name = "cuda.dot"
@@ -87,6 +89,7 @@ class DotOp(EffectOp):
     lhs_index = opt_operand_def(IndexType)
     rhs = operand_def(MatrixType)
     thread = operand_def(IndexType)
+    adds = opt_operand_def(i1)
     shape = prop_def(DenseArrayBase)
     instruction = prop_def(StringAttr)
     warps = prop_def(DenseArrayBase)
@@ -94,8 +97,10 @@ class DotOp(EffectOp):
     overwrites = opt_prop_def(UnitAttr)
     unsigned = opt_prop_def(UnitAttr)
     tf32x3 = opt_prop_def(UnitAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
-        "$accumulator `[` $index `]` `,` $lhs (`[` $lhs_index^ `]`)? `,` $rhs `by` $thread attr-dict "
+        "$accumulator `[` $index `]` `,` $lhs (`[` $lhs_index^ `]`)? `,` $rhs (`if` $adds^)? "
+        "`by` $thread attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"
     )
 
@@ -111,6 +116,7 @@ class DotOp(EffectOp):
         instruction: str,
         warps: tuple[int, int],
         lhs_index: SSAValue | None = None,
+        adds: SSAValue | None = None,
         parts: int = 1,
         overwrites: bool = False,
         unsigned: bool = False,
@@ -118,7 +124,7 @@ class DotOp(EffectOp):
     ) -> None:
         flags = {"overwrites": overwrites, "unsigned": unsigned, "tf32x3": tf32x3}
         super().__init__(
-            operands=[accumulator, index, lhs, lhs_index, rhs, thread],
+            operands=[accumulator, index, lhs, lhs_index, rhs, thread, adds],
             properties={
                 "shape": numbers(shape),
                 "instruction": StringAttr(instruction),
@@ -160,6 +166,8 @@ class DotOp(EffectOp):
             raise VerifyException("expected the results of cuda.matrix")
         if isinstance(self.accumulator.type, RegistersType) == (instruction == TCGEN05):
             raise VerifyException("expected the sums of tcgen05 in Tensor Memory, and of no other instruction")
+        if self.adds is not None and (instruction != TCGEN05 or self.overwrites is None):
+            raise VerifyException("expected a dot of tcgen05 that overwrites where `adds` says whether it adds")
         units = {WGMMA: self._wgmma_unit, TCGEN05: self._tcgen05_unit}.get(instruction, self._atom_unit)()
         for name, extent, unit in zip("mnk", self.mnk, units, strict=True):
             if extent % unit:

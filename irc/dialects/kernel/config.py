@@ -168,12 +168,13 @@ class ConfigAttr(Data[ConfigFields]):
       together; what is left out is chosen. Lowering clamps them.
       `{m = 128, n = 256, k = 64}` of a matmul, k for each step. m and n can be other multiples of 8; of a wgmma kernel,
       multiples of 64 along the rows of the instruction (a warp group has 64) and of 8 along its columns, of 16 for
-      integers and where a right operand of 16 bits lies along N; of an mma kernel, what its warps can divide into
-      whole instructions.
+      integers and where a right operand of 16 bits lies along N; of a tcgen05 kernel, multiples of 128 rows and of 16
+      columns; of an mma kernel, what its warps can divide into whole instructions.
       `{m = 128, k = 128}` of a cascade: rows, and columns of its first product for each step.
       `{d = 4, r = 1024}` of a reduction: rows, and elements of the reduced extent for each step; `s` for `r` of a scan.
       `{d = 1024}` of a map. `{result = 64, operand = 64}` of a permutation: elements of a run in the memory of either.
-    - `stages`: buffers in the channel of the operands of a wgmma or mma kernel; with one, mma has no channel.
+    - `stages`: buffers in the channel of the operands of a wgmma, tcgen05 or mma kernel; with one, mma has no
+      channel.
     - `warps`: warps that compute (a producer warp group comes on top).
     - `warp_grid`: how these lie along M, N and K of a tile of an mma kernel, `[2, 2, 1]`: chosen where it is left out,
       one along K. Warps along K have parts of each step, whose sums they add at the end.
@@ -181,7 +182,7 @@ class ConfigAttr(Data[ConfigFields]):
       `occupancy` of them, with shares of equal size; `dynamic`, as many blocks that each take the next tile which is
       left when they are ready for it, without clusters: for kernels beside which others hold SMs;
       `pingpong`, blocks that walk as persistent ones do, with two consumer groups of `warps` that take turns in the
-      tiles, of a wgmma kernel.
+      tiles, of a wgmma or tcgen05 kernel.
     - `cluster`: blocks of a cluster, along M and N, that share what they read; of a wgmma kernel.
     - `group`: rows of tiles that are walked together, for the L2 cache.
     - `split`: parts of the reduced extent of a reduction, of K of a matmul, or of the columns of a cascade, that
@@ -193,10 +194,10 @@ class ConfigAttr(Data[ConfigFields]):
     - `unroll`: steps of a looped reduction whose loads are in flight together, or neighbors along K of a step.
     - `occupancy`: blocks that an SM has to have room for, which bounds the registers of a thread.
     - `subtile`: columns of the accumulator that the epilogue treats at a time, a divisor of the tile's (else none).
-    - `instruction`: `wgmma`, `mma` or `fma`, what computes a product of tiles of its operands; `direct`, its sums are
-      in registers, and so is what is multiplied in each step: a tile has columns of several groups of a convolution;
-      `columns`, the same where a thread has all rows of its columns: `k` of the tile are neighbors along K that threads
-      side by side walk from, each in steps of `unroll` neighbors.
+    - `instruction`: `wgmma`, `tcgen05`, `mma` or `fma`, what computes a product of tiles of its operands; `direct`, its
+      sums are in registers, and so is what is multiplied in each step: a tile has columns of several groups of a
+      convolution; `columns`, the same where a thread has all rows of its columns: `k` of the tile are neighbors along K
+      that threads side by side walk from, each in steps of `unroll` neighbors.
     - `shape`: the extents of an `mma` along M, N and K where the chip has several, `[16, 8, 8]` instead of
       `[16, 8, 16]`; the largest of which the tile is a multiple where it is left out.
     - `evict_last`: `inputs`, the L2 evicts what threads load after what they store.
@@ -206,14 +207,14 @@ class ConfigAttr(Data[ConfigFields]):
       `false` by default.
     - `lag`: what the exponentials of a cascade are relative to is raised where its maximum has grown by more than so
       many powers of two, 8 for instance. Where it is left out, it follows the maximum.
-    - `registers`: of a thread that multiplies in a wgmma kernel; the partition that loads has less.
+    - `registers`: of a thread that multiplies in a wgmma or tcgen05 kernel; the partition that loads has less.
     - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come.
     - `store_stages`: subtiles of results of a wgmma kernel that are on their way to memory, a divisor of how many a
       tile has (else one).
 
     No pass acts on these yet; any other value than the one in force is refused:
 
-    - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma, `pointers` otherwise.
+    - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma and tcgen05, `pointers` otherwise.
     - `loop_order`: the tiled dimensions, outermost first; in order.
     """
 

@@ -41,7 +41,7 @@ from irc.dialects.tile.channel import (
 )
 from irc.dialects.tile.compute import ConcatOp, ConvertOp, IotaOp, MapOp, PermuteOp, ReshapeOp, SliceOp, SplatOp
 from irc.dialects.tile.control import DYNAMIC, ForTilesOp, PartitionsOp, TurnOffsetsOp, YieldOp
-from irc.dialects.tile.dots import AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
+from irc.dialects.tile.dots import AccumulatorOp, AsPendingOp, AwaitOp, DotOp, DotWaitOp, SumWarpsOp
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.indices import FindSegmentOp, LoadIndexOp
 from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, Part, StoreOp, StoreWaitOp
@@ -51,6 +51,7 @@ from irc.dialects.tile.queue import NextTileOp, ReadTicketOp, TakeTicketOp
 from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
 from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
+    AccumulatorType,
     BufferType,
     ChannelType,
     OrderType,

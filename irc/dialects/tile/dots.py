@@ -13,25 +13,27 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
     traits_def,
 )
-from xdsl.traits import MemoryReadEffect
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
-from irc.dialects.tile.types import BufferType, PendingType, element_type_of, shape_of, tile_type_of
+from irc.dialects.tile.types import AccumulatorType, BufferType, PendingType, element_type_of, shape_of, tile_type_of
 from irc.ir.locations import set_location
 from irc.ir.operations import EffectOp, PureOp
+from irc.layout.tcgen05 import ACCUMULATORS, ROWS
 
 
 @irdl_op_definition
@@ -128,20 +130,50 @@ class SumWarpsOp(PureOp):
 
 
 @irdl_op_definition
+class AccumulatorOp(IRDLOperation):
+    """Room for the sums of dots in Tensor Memory, and a barrier that says that they are complete, whose byte offset
+    `plan-shared` gives. Of a partition, or of a whole program."""
+
+    name = "tile.accumulator"
+    offset = opt_prop_def(IntegerAttr)
+    result = result_def(AccumulatorType)
+
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, tile: Attribute):
+        super().__init__(result_types=[AccumulatorType(tile)])
+
+    def verify_(self) -> None:
+        assert isinstance(self.result.type, AccumulatorType)
+        held = self.result.type.tile
+        if len(shape_of(held)) != 2 or shape_of(held)[0] % ROWS:
+            raise VerifyException(f"expected a multiple of {ROWS} rows in Tensor Memory, found {held}")
+        if str(element_type_of(held)) not in ACCUMULATORS:
+            found = element_type_of(held)
+            raise VerifyException(f"expected sums of {' or '.join(ACCUMULATORS)} in Tensor Memory, found {found}")
+
+
+@irdl_op_definition
 class AsPendingOp(PureOp):
-    """A tile as if a dot had given it: what a loop that keeps dots in flight begins with."""
+    """A tile as if a dot had given it: what a loop that keeps dots in flight begins with. `sums`: the accumulator that
+    dots go on with, of an instruction whose sums are in Tensor Memory; the tile is zero."""
 
     name = "tile.as_pending"
     tile = operand_def(TensorType)
+    sums = opt_operand_def(AccumulatorType)
     result = result_def(PendingType)
 
-    assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
+    assembly_format = "$tile (`in` $sums^)? attr-dict `:` type($tile) (`,` type($sums)^)? `->` type($result)"
 
-    def __init__(self, tile: SSAValue):
-        super().__init__(operands=[tile], result_types=[PendingType(tile.type)])
+    def __init__(self, tile: SSAValue, sums: SSAValue | None = None):
+        super().__init__(operands=[tile, sums], result_types=[PendingType(tile.type)])
 
     def verify_(self) -> None:
         verify_same("a result of type", PendingType(self.tile.type), self.result.type)
+        if self.sums is not None:
+            verify_same("an accumulator of type", AccumulatorType(self.tile.type), self.sums.type)
 
 
 @irdl_op_definition

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.layouts import FragmentAttr, SharedAttr
 from irc.ir.alignment import DEFAULT_ALIGN
 from irc.layout.fragment import Fragment, is_same
+from irc.layout.tcgen05 import ROWS
 from irc.support.shapes import row_major
 
 
@@ -227,6 +228,24 @@ class PendingType(ParametrizedAttribute, TypeAttribute):
 
     name = "tile.pending"
     tile: Attribute
+
+    def verify(self) -> None:
+        if not isinstance(self.tile, TensorType):
+            raise VerifyException(f"expected a tile, found {self.tile}")
+
+
+@irdl_attr_definition
+class AccumulatorType(ParametrizedAttribute, TypeAttribute):
+    """`!tile.accumulator<tensor<128x64xf32>>`: where the sums of dots are, in Tensor Memory. Each 128 rows have as many
+    columns of it as the tile has."""
+
+    name = "tile.accumulator"
+    tile: Attribute
+
+    @property
+    def columns(self) -> int:
+        rows, columns = shape_of(self.tile)
+        return rows // ROWS * columns
 
     def verify(self) -> None:
         if not isinstance(self.tile, TensorType):

@@ -175,6 +175,14 @@ class Clocks:
         self.advance(lanes)
         return row
 
+    def asynchronous(self, lane: int) -> Array:
+        """What a lane knows of agents that are no threads, and whose writes need no fence: a row of clocks by agent."""
+        row, one = self.blank(), np.array([lane])
+        row[0], row[1] = self._known.joined(one, self._agents), self._fenced.joined(one, self._agents)
+        for first, end in self._generic:
+            row[:, first:end] = NEVER
+        return row
+
     def acquire(self, lanes: Array, row: Array) -> None:
         """These lanes learn what a released row says."""
         self._known.learn(lanes, row[0])

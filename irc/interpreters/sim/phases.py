@@ -3,15 +3,18 @@
 A wait names its phase by a parity: two phases further it would wait on. So a phase must not complete before every
 thread that waits for the one before has seen that. The order in which threads run here may never show it; the clocks
 do, as they do of accesses to memory: whoever completes a phase knows of those waits, by barriers in between. The warps
-of a group that multiply together have all waited before.
+of a group that multiply together have all waited before. So has the thread that committed products of tcgen05 when they
+are complete, and so have those that it knew of: their arrival makes none of its accesses known, but comes behind them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 
+from irc.interpreters.sim.clocks import NEVER
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.memory import Array
 from irc.interpreters.sim.strands import Strand
@@ -37,6 +40,8 @@ class Waits:
         self._frame = frame
         self._multiplied: Array = np.full(frame.lane_count, -1)
         self._time = 0
+        self._committed: dict[tuple[int, int], tuple[list[int], list[Array]]] = {}
+        """For each cluster and unit the groups of products that were committed, and what was known then."""
 
     def wait(self, lanes: Array) -> Wait:
         self._time += 1
@@ -47,15 +52,40 @@ class Waits:
         self._time += 1
         self._multiplied[lanes] = self._time
 
+    def commit(self, lane: int, unit: int, group: int) -> None:
+        """A lane commits a group of products of its unit."""
+        clocks = self._frame.clocks
+        groups, rows = self._committed.setdefault((lane // clocks.domain, unit), ([], []))
+        groups.append(group)
+        rows.append(clocks.release(np.array([lane]))[0])
+
+    def _come_before(self, cluster: int, row: Array) -> Array:
+        """The clocks of what came before those who know a row."""
+        while True:
+            further = row
+            for (own, unit), (groups, rows) in self._committed.items():
+                latest = bisect_right(groups, row[unit]) if own == cluster and unit < len(row) else 0
+                if latest:
+                    further = np.maximum(further, _padded(rows[latest - 1], len(row)))
+            if further is row or (further == row).all():
+                return row
+            row = further
+
     def unseen(self, wait: Wait, row: Array) -> Array:
         """The lanes of which what a phase makes known says nothing of the wait."""
         clocks, lanes = self._frame.clocks, wait.lanes
-        known = row[0, clocks.agent[lanes]] >= wait.clocks
+        before = self._come_before(int(lanes[0]) // clocks.domain, row[0]) if self._committed else row[0]
+        known = before[clocks.agent[lanes]] >= wait.clocks
         known |= clocks.epoch[lanes // self._frame.threads] > wait.epochs
         multiplied = self._multiplied[lanes] > wait.time
         groups = lanes // WARP_GROUP
         known |= multiplied & np.isin(groups, groups[known & multiplied])
         return lanes[~known]
+
+
+def _padded(row: Array, size: int) -> Array:
+    """A row that was made before some agents came, which it says nothing of."""
+    return np.pad(row, (0, size - len(row)), constant_values=NEVER)
 
 
 def waits_of(s: Strand) -> Waits:

@@ -14,6 +14,7 @@ from irc.interpreters.sim.clocks import merged
 from irc.interpreters.sim.frame import Frame
 from irc.interpreters.sim.matrix_fragments import multiply_add
 from irc.interpreters.sim.mbarriers import barrier_at, barriers_of, require_fenced
+from irc.interpreters.sim.phases import waits_of
 from irc.interpreters.sim.registry import simulates
 from irc.interpreters.sim.shared_matrix import Descriptor
 from irc.interpreters.sim.shared_operand import SharedOperand, at_addresses, decoded, described
@@ -106,17 +107,19 @@ def commit(s: Strand, op: cuda.Tcgen05CommitOp, address: Any) -> None:
 
 
 def _commit(s: Strand, op: cuda.Tcgen05CommitOp, lane: int, byte_offset: int) -> None:
-    """The arrival makes known what the products did, and nothing of what the thread did itself."""
+    """The arrival makes known what the products did, and that what they read had come, by TMA; and nothing of what the
+    thread did itself."""
     groups, unit, one = _issued(s).groups, tensors(s).unit(lane), np.array([lane])
     barrier = barrier_at(s, op, byte_offset, one)
     require_fenced(s, op, barrier, one)
     group = int(groups.committed[lane])
     groups.commit(one)
+    waits_of(s).commit(lane, unit, group)
+    row = s.frame.clocks.asynchronous(lane)
+    row[:, unit] = group
 
     def land() -> None:
         groups.wait(one, int(groups.committed[lane]) - 1 - group)
-        row = s.frame.clocks.blank()
-        row[:, unit] = group
         barrier.arrived = merged(barrier.arrived, row)
         barriers_of(s).count(s, op, barrier, one, barrier.state.arrive)
 

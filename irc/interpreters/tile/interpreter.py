@@ -556,6 +556,7 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.DotOp: _dot,
     tile.DotWaitOp: lambda m, op: m.get([op.acc]),
     tile.SumWarpsOp: lambda m, op: m.get([op.source]),
+    tile.AccumulatorOp: lambda m, op: [None],
     tile.AsPendingOp: lambda m, op: m.get([op.tile]),
     tile.AwaitOp: lambda m, op: [],
     tile.AnyOp: lambda m, op: [np.asarray(np.any(m.values[op.tile]))],

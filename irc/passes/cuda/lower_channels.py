@@ -170,15 +170,22 @@ def _commit(op: cuda.ChannelCommitOp, end: End, e: Emitter) -> None:
 
 def _wait(op: cuda.ChannelWaitOp, end: End, e: Emitter) -> SSAValue:
     stage, phase = e.read(end.cursor.stage), e.read(end.cursor.phase)
-    e.insert(cuda.BarrierWaitOp(end.full(e, stage), e.i32(phase)))
+    with e.when(op.by):
+        e.insert(cuda.BarrierWaitOp(end.full(e, stage), e.i32(phase)))
     end.cursor.advance(e, end.stages)
     return stage
 
 
 def _release(op: cuda.ChannelReleaseOp, end: End, e: Emitter) -> None:
     """One thread of each warp group arrives: its wgmmas that read the stage are complete. Where lanes have to meet
-    first, one of each warp. In a cluster, one thread for each block that may fill the stage."""
+    first, one of each warp. In a cluster, one thread for each block that may fill the stage. Products of tcgen05 arrive
+    themselves."""
     channel = end.channel
+    if op.tcgen05 is not None:
+        with e.when(e.compare("eq", op.thread, 0)):
+            e.insert(cuda.Tcgen05CommitOp(end.empty(e, e.read(end.released.stage))))
+        end.released.advance(e, end.stages)
+        return
     if channel.by_warp is not None:
         e.insert(cuda.WarpSyncOp("all lanes are done with a stage"))
     barrier = end.empty(e, e.read(end.released.stage))

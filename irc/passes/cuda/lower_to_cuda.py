@@ -21,6 +21,7 @@ from irc.ir.extents import dims_of
 from irc.ir.properties import values_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
+from irc.lowering import tensor_memory
 from irc.lowering.emitter import Emitter
 from irc.lowering.extents import Extents, check_numbers
 from irc.lowering.ops import lower_block
@@ -71,8 +72,13 @@ def lower_program(program: tile.ProgramOp) -> cuda.KernelOp:
         has_stmatrix=target_of(program).has_tma,
         shared_align=ALIGNMENT if has_channel else 16,
     )
+    accumulators = [op for op in program.walk() if isinstance(op, tile.AccumulatorOp)]
+    if accumulators:
+        tensor_memory.allocate(code, accumulators)
     lower_block(code, program.body.block)
     with e.inside(body):
+        if accumulators:
+            tensor_memory.free(code, accumulators)
         e.insert(cuda.ReturnOp())
     return _kernel(program, code, threads)
 

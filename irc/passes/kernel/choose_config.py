@@ -38,7 +38,7 @@ class ChooseConfigPass(Pass):
     name: ClassVar[str] = "choose-config"
     requires = (FUSED,)
     instruction: str | None = None
-    """What products are computed with where that is possible: `wgmma`, `mma`, `fma` or `direct`."""
+    """What products are computed with where that is possible: `wgmma`, `tcgen05`, `mma`, `fma` or `direct`."""
     tuned: bool = False
     """Kernels that irc-tune has tuned get what it found; what the user set of their configs is part of what they are
     known by."""

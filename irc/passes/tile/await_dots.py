@@ -13,7 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAID_OUT
-from irc.analysis.matrix_instructions import is_asynchronous
+from irc.analysis.matrix_instructions import is_asynchronous, sums_in_tensor_memory
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.ir.blocks import block_of, end_of
@@ -27,6 +27,9 @@ class AwaitDotsPass(ProgramPass):
     dot, it is carried as pending, and waited for behind the loop; a stage of the iteration before is released behind an
     `await`. Of dots on parts of K whose left operands are in registers, each is awaited an iteration later, before its
     part is computed again; of two that are computed in 16 bits, before the first map. Other dots are left alone.
+
+    Dots whose sums are in Tensor Memory begin in a `tile.accumulator`. A stage that they read is released when they are
+    complete, and nothing waits for that.
     """
 
     name: ClassVar[str] = "await-dots"
@@ -41,6 +44,8 @@ def _await_dots(program: tile.ProgramOp) -> None:
         if _is_only_carried(dot):
             _carry_pending(dot)
         else:
+            if sums_in_tensor_memory(dot) and isinstance(dot.acc.type, TensorType):
+                dot.operands[2] = _begun(dot.acc, dot, dot)
             _await_in_place(dot.result, dot)
     for loop in [op for op in program.walk() if isinstance(op, scf.ForOp)]:
         _free_registers(loop)
@@ -57,7 +62,7 @@ def _is_only_carried(dot: tile.DotOp) -> bool:
     arguments = _arguments(dot)
     used = [use.operation for value in (dot.result, *arguments) for use in value.uses if use.operation is not end]
     own = [use.operation for use in dot.result.uses]
-    released_at_once = any(isinstance(op, tile.ReleaseOp) for op in own)
+    released_at_once = not sums_in_tensor_memory(dot) and any(isinstance(op, tile.ReleaseOp) for op in own)
     return not released_at_once and all(is_asynchronous(op) or isinstance(op, tile.ReleaseOp) for op in used)
 
 
@@ -76,22 +81,44 @@ def _carry_pending(dot: tile.DotOp) -> None:
     assert isinstance(loop, scf.ForOp)
     for argument in _arguments(dot):
         at = argument.index - 1
-        begin = tile.AsPendingOp(loop.iter_args[at])
-        begin.location = dot.location
-        Rewriter.insert_op(begin, InsertPoint.before(loop))
-        loop.operands[3 + at] = begin.result
-        Rewriter.replace_value_with_new_type(argument, begin.result.type)
+        begun = loop.operands[3 + at] = _begun(loop.iter_args[at], dot, loop)
+        Rewriter.replace_value_with_new_type(argument, begun.type)
         _await_in_place(loop.results[at], dot)
     Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
 
 
+def _begun(value: SSAValue, dot: tile.DotOp, before: Operation) -> SSAValue:
+    """What a dot, or a loop around it, begins with, as if a dot had given it: sums in Tensor Memory in an accumulator
+    of the partition, or of the program."""
+    sums: SSAValue | None = None
+    if sums_in_tensor_memory(dot):
+        accumulator = tile.AccumulatorOp(value.type)
+        accumulator.location = dot.location
+        Rewriter.insert_op(accumulator, InsertPoint.at_start(_code_of(dot)))
+        sums = accumulator.result
+    begin = tile.AsPendingOp(value, sums)
+    begin.location = dot.location
+    Rewriter.insert_op(begin, InsertPoint.before(before))
+    return begin.result
+
+
+def _code_of(op: Operation) -> Block:
+    """The block of an op's partition, or of its program."""
+    block = block_of(op)
+    while (parent := block.parent_op()) is not None and not isinstance(parent, tile.PartitionsOp | tile.ProgramOp):
+        block = block_of(parent)
+    return block
+
+
 def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
-    """Makes what a dot gives pending, and waits for it before the first op of its block that needs it."""
+    """Makes what a dot gives pending, and waits for it before the first op of its block that needs it. Where the dot
+    releases what it reads itself, the release does not need it."""
     assert isinstance(value, OpResult)
     block = block_of(value.op)
     uses = list(value.uses)
     going_on = [use for use in uses if is_asynchronous(use.operation) and use.operation.acc is value]
-    others = [use for use in uses if use not in going_on]
+    released = [use for use in uses if sums_in_tensor_memory(dot) and isinstance(use.operation, tile.ReleaseOp)]
+    others = [use for use in uses if use not in (*going_on, *released)]
     needing = {block.find_ancestor_op_in_block(use.operation) for use in others}
     if going_on and any(not isinstance(use.operation, tile.ReleaseOp) for use in others):
         return
@@ -109,6 +136,8 @@ def _await_in_place(value: SSAValue, dot: tile.DotOp) -> None:
 
 def _await_before(release: tile.ReleaseOp) -> None:
     """A release behind the dots that it comes after, which are waited for by then, or awaited here."""
+    if any(sums_in_tensor_memory(dot.owner) for dot in release.after if isinstance(dot.owner, Operation)):
+        return
     for dot in release.after:
         if isinstance(dot.type, tile.PendingType) and not _is_awaited(dot, release):
             Rewriter.insert_op(tile.AwaitOp(dot, release.location), InsertPoint.before(release))

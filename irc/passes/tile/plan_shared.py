@@ -15,7 +15,8 @@ from irc.scheduling.shared_memory import held_bytes, placed
 
 @dataclass(frozen=True)
 class PlanSharedPass(ProgramPass):
-    """Gives every `tile.channel` and `tile.alloc` its byte offset and the program its `shared` size.
+    """Gives every `tile.channel`, `tile.alloc` and `tile.accumulator` its byte offset, and the program its `shared`
+    size.
 
     Channels come first: their stages are aligned to 1024 bytes, what the 128-byte swizzle needs. So are swizzled
     buffers.

@@ -160,3 +160,30 @@ cuda.kernel @none() grid [1, 1, 1] block 256 shared 1024 {
   cuda.channel_begin_turn %drain {turn = 0}
   cuda.return
 }
+
+// -----
+
+// The thread that issues products waits for a stage, and has them arrive when they are complete.
+// CHECK-LABEL: cuda.kernel @products
+// CHECK:         %[[ISSUER:.*]] = arith.cmpi eq, %t
+// CHECK:         scf.if %[[ISSUER]] {
+// CHECK:           cuda.shared {offset = 512 : i64}
+// CHECK:           cuda.barrier_wait
+// CHECK-NEXT:    }
+// CHECK:         arith.cmpi eq, %t
+// CHECK-NEXT:    scf.if
+// CHECK:           cuda.shared {offset = 528 : i64}
+// CHECK:           cuda.tcgen05_commit
+// CHECK-NEXT:    }
+// CHECK-NOT:     cuda.barrier_arrive
+// CHECK:         cuda.return
+cuda.kernel @products() grid [1, 1, 1] block 128 shared 1024 {
+  %t = cuda.thread_id
+  %zero = arith.constant 0 : index
+  %issuer = arith.cmpi eq, %t, %zero : index
+  %c = cuda.channel %t {stages = 2, full = 512, arrivals = 1, empty = 528, releases = 1}
+  %drain = cuda.channel_end %c
+  %f = cuda.channel_wait %drain by %issuer
+  cuda.channel_release %drain, %t {tcgen05}
+  cuda.return
+}

@@ -36,3 +36,19 @@ cuda.kernel @tensor_memory(%tensor: i32) grid [1, 1, 1] block 256 shared 65536 {
   cuda.dot %tensor[%c64], %a, %b by %t {shape = array<i64: 256, 128, 64>, instruction = "tcgen05", warps = array<i64: 8, 1>, overwrites} : i32, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared1>
   cuda.return
 }
+
+// Where the product adds in some steps of a loop, its first instruction does too.
+// CHECK-LABEL: cuda.kernel @steps
+// CHECK:         scf.for %k
+// CHECK:           %[[FIRST:.*]] = arith.cmpi ne, %k
+// CHECK-NEXT:      %[[ADDS:.*]] = arith.ori %[[FIRST]], %later
+// CHECK:           cuda.tcgen05_mma %{{.*}}, %{{.*}}, %{{.*}}, %[[ADDS]]
+cuda.kernel @steps(%tensor: i32) grid [1, 1, 1] block 128 shared 65536 {
+  %t = cuda.thread_id
+  %c0 = arith.constant 0 : index
+  %later = arith.cmpi ne, %t, %c0 : index
+  %a = cuda.matrix %c0 from [%c0, %c0] : !cuda.matrix<bf16, #shared>
+  %b = cuda.matrix %c0 from [%c0, %c0] : !cuda.matrix<bf16, #shared1>
+  cuda.dot %tensor[%c0], %a, %b if %later by %t {shape = array<i64: 128, 128, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>, overwrites} : i32, !cuda.matrix<bf16, #shared>, !cuda.matrix<bf16, #shared1>
+  cuda.return
+}

@@ -390,7 +390,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: only wgmma kernels divide a block's registers, found registers = 96}}
+  // expected-error @below {{kernel k: only kernels of wgmma and tcgen05 divide a block's registers, found registers = 96}}
   %r = kernel.fused @k matmul config<registers = 96, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
@@ -401,7 +401,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: only wgmma kernels divide a block's shared memory, found store_stages = 4}}
+  // expected-error @below {{kernel k: only kernels of wgmma and tcgen05 divide a block's shared memory, found store_stages = 4}}
   %r = kernel.fused @k matmul config<store_stages = 4, instruction = "mma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
     kernel.yield %c : tensor<512x512xf32>
@@ -597,4 +597,15 @@ func.func @f(%x: tensor<64x96xbf16>, %w: tensor<96x32xbf16>, %ends: tensor<3xi32
     kernel.yield %c : tensor<3x64x32xf32>
   }
   func.return %r : tensor<3x64x32xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tcgen05 is an instruction of sm_100a, found sm_90a}}
+  %r = kernel.fused @k matmul config<instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
 }

@@ -516,3 +516,27 @@ tile.program @p(%x: !tile.view<8xi32>, %y: !tile.view<64xf32>) {results = 1 : i6
 
 // expected-error @below {{expected `results` of the tile.program}}
 tile.program @f(%y: !tile.view<64xf32>) {threads = 32 : i64} {}
+
+// -----
+
+tile.program @p(%y: !tile.view<256x32xf32>) {results = 1 : i64} {
+  // expected-error @below {{expected a multiple of 128 rows in Tensor Memory, found tensor<64x32xf32>}}
+  %sums = tile.accumulator : !tile.accumulator<tensor<64x32xf32>>
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<256x32xf32>) {results = 1 : i64} {
+  // expected-error @below {{expected sums of f32 or i32 in Tensor Memory, found f16}}
+  %sums = tile.accumulator : !tile.accumulator<tensor<128x32xf16>>
+}
+
+// -----
+
+tile.program @p(%y: !tile.view<256x32xf32>) {results = 1 : i64} {
+  %sums = tile.accumulator : !tile.accumulator<tensor<128x64xf32>>
+  %zero = arith.constant 0.0 : f32
+  %z = tile.splat %zero : f32 -> tensor<128x32xf32>
+  // expected-error @below {{expected an accumulator of type !tile.accumulator<tensor<128x32xf32>>, found !tile.accumulator<tensor<128x64xf32>>}}
+  %p = tile.as_pending %z in %sums : tensor<128x32xf32>, !tile.accumulator<tensor<128x64xf32>> -> !tile.pending<tensor<128x32xf32>>
+}

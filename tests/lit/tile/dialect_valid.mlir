@@ -234,3 +234,13 @@ tile.program @indices(%e: !tile.view<8xi32>, %t: !tile.view<8x65xi32>, %y: !tile
     tile.store %a, %y[%j] {checked = array<i64: 0>} : tensor<1xi32>, !tile.view<64xi32>
   }
 }
+
+// CHECK-LABEL: tile.program @sums_in_tensor_memory
+// CHECK:         %sums = tile.accumulator {offset = 64 : i64} : !tile.accumulator<tensor<256x32xf32>>
+// CHECK:         tile.as_pending %z in %sums : tensor<256x32xf32>, !tile.accumulator<tensor<256x32xf32>> -> !tile.pending<tensor<256x32xf32>>
+tile.program @sums_in_tensor_memory(%y: !tile.view<256x32xf32>) {results = 1 : i64} {
+  %sums = tile.accumulator {offset = 64 : i64} : !tile.accumulator<tensor<256x32xf32>>
+  %zero = arith.constant 0.0 : f32
+  %z = tile.splat %zero : f32 -> tensor<256x32xf32>
+  %p = tile.as_pending %z in %sums : tensor<256x32xf32>, !tile.accumulator<tensor<256x32xf32>> -> !tile.pending<tensor<256x32xf32>>
+}

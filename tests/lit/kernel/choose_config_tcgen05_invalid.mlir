@@ -1,0 +1,88 @@
+// Configs of tcgen05 that are not possible: the error says what would be.
+// RUN: irc-opt %s --arch sm_100a --split-input-file --verify-diagnostics -p choose-config
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tcgen05 computes tiles of a multiple of 128 rows and of 16 columns up to 256, found 64 x 64}}
+  %r = kernel.fused @k matmul config<tile = {m = 64, n = 64, k = 64}, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tcgen05 computes tiles of a multiple of 128 rows and of 16 columns up to 256, found 128 x 512}}
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 512, k = 32}, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: groups of 4 warps load equal parts of the columns of tcgen05, found 6 warps of 64 columns}}
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 64, k = 64}, warps = 6, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: tcgen05 takes steps of 16 along K, found a tile of 8}}
+  %r = kernel.fused @k matmul config<tile = {m = 128, n = 64, k = 8}, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: sums of {m = 384, n = 256, k = 16} take 1024 columns of Tensor Memory, a block has 512}}
+  %r = kernel.fused @k matmul config<tile = {m = 384, n = 256, k = 16}, warps = 8, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: no parts of K are added behind tcgen05, found split = 2}}
+  %r = kernel.fused @k matmul config<split = 2, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  // expected-error @below {{kernel k: only wgmma kernels have clusters, found cluster = [2, 1]}}
+  %r = kernel.fused @k matmul config<cluster = [2, 1], instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<512x512xf64>) -> tensor<512x512xf64> {
+  // expected-error @below {{kernel k: tcgen05 computes one product of bf16, f16, of matrices that TMA brings as they are, and no row of it is read again; found f64 and f64 to f64}}
+  %r = kernel.fused @k matmul config<instruction = "tcgen05"> (%a = %x : tensor<512x512xf64>) -> tensor<512x512xf64> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xf64>, tensor<512x512xf64>) -> tensor<512x512xf64>
+    kernel.yield %c : tensor<512x512xf64>
+  }
+  func.return %r : tensor<512x512xf64>
+}
