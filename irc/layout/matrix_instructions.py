@@ -110,6 +110,10 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                 operands={
                     "bf16": OperandType("bf16", "f32"),
                     "f16": OperandType("f16", "f32"),
+                    "f8e4m3": OperandType("f8e4m3", "f32"),
+                    "f8e5m2": OperandType("f8e5m2", "f32"),
+                    "i8": OperandType("i8", "i32"),
+                    "u8": OperandType("u8", "i32"),
                 },
             ),
             MatrixInstruction(

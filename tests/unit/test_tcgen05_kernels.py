@@ -33,6 +33,9 @@ PROGRAMS = {
     return gelu(x @ w + b, approximate="tanh") + r
 }
 """,
+    "f8": "func f(x: f8e4m3[M, K], w: f8e5m2[N, K]) -> f32[M, N] {\n    return x @ transpose(w)\n}\n",
+    "i8": "func f(x: i8[M, K], w: i8[N, K]) -> i32[M, N] {\n    return x @ transpose(w)\n}\n",
+    "u8": "func f(x: u8[M, K], w: u8[N, K]) -> i32[M, N] {\n    return x @ transpose(w)\n}\n",
     "squares": "func f(x: bf16[M, K], w: bf16[K, N]) -> f32[M] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=1)\n}\n",
 }
 ELSEWHERE = {
@@ -44,7 +47,8 @@ ELSEWHERE = {
     "softmax": "func f(x: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {\n    return softmax(x @ w)\n}\n",
     "doubles": "func f(x: f64[M, K], w: f64[K, N]) -> f64[M, N] {\n    return x @ w\n}\n",
     "singles": "func f(x: f32[M, K], w: f32[K, N]) -> f32[M, N] {\n    return x @ w\n}\n",
-    "bytes": "func f(x: i8[M, K], w: i8[K, N]) -> i32[M, N] {\n    return cast(x, i32) @ cast(w, i32)\n}\n",
+    "bytes_across": "func f(x: i8[M, K], w: i8[K, N]) -> i32[M, N] {\n    return x @ w\n}\n",
+    "f8_across": "func f(x: f8e4m3[M, K], w: f8e4m3[K, N]) -> f32[M, N] {\n    return x @ w\n}\n",
     "attention": """func f(q: bf16[M, K], k: bf16[N, K], v: bf16[N, K]) -> bf16[M, K] {
     return softmax(q @ transpose(k)) @ v
 }
@@ -77,6 +81,10 @@ SASS = [
 ]
 
 
+OPCODES = {"f8": "UTCQMMA", "i8": "UTCIMMA", "u8": "UTCIMMA"}
+"""Of products, where it is not that of 16 bits."""
+
+
 @long(5)
 @pytest.mark.parametrize(("name", "fields"), SASS, ids=str)
 def test_machine_code(name: str, fields: dict[str, Any]) -> None:
@@ -84,9 +92,9 @@ def test_machine_code(name: str, fields: dict[str, Any]) -> None:
     artifact = compile_artifact(configured(PROGRAMS[name], fields), arch=ARCH)
     (kernel, *_), (described, *_) = artifact.kernels, artifact.manifest["kernels"]
     counts = opcodes_of(disassemble(kernel.cubin))
-    for opcode in ("UTCHMMA", "UTCBAR", "LDTM", "UTCATOMSWS", "UTMALDG"):
+    for opcode in (OPCODES.get(name, "UTCHMMA"), "UTCBAR", "LDTM", "UTCATOMSWS", "UTMALDG"):
         assert uses(counts, opcode), opcode
-    assert not uses(counts, "HMMA")
+    assert not uses(counts, "HMMA") and not uses(counts, "IMMA")
     assert not compile_cached(kernel.source, ARCH, name=kernel.name).warnings
     assert described["spills"] == 0
 
@@ -116,6 +124,11 @@ SIMULATED = [
     ("batched", tile(128, 64), (200, 72, 136)),
     ("transposed", tile(128, 64), (264, 200, 136)),
     ("transposed", tile(128, 96, schedule="pingpong", warps=4), (384, 200, 72)),
+    ("f8", {}, (300, 200, 272)),
+    ("f8", tile(128, 128, k=128, schedule="pingpong", warps=4), (384, 256, 400)),
+    ("i8", {}, (300, 200, 272)),
+    ("i8", tile(128, 128, k=64, warps=8), (384, 200, 176)),
+    ("u8", tile(256, 64, k=128), (600, 200, 272)),
     ("gelu", tile(128, 128), (300, 264, 128)),
     ("gelu", tile(128, 128, warps=8), (300, 264, 128)),
     ("gelu", tile(128, 256, warps=8), (300, 264, 128)),
@@ -165,5 +178,7 @@ def multiplied(text: str, fields: dict[str, Any], shape: tuple[int, int, int]) -
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
-    whole = np.issubdtype(dtype, np.integer)
-    return (rng.integers(-9, 9, shape) if whole else rng.standard_normal(shape).astype(np.float32)).astype(dtype)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return rng.standard_normal(shape).astype(np.float32).astype(dtype)
