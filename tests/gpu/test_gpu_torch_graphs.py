@@ -19,7 +19,8 @@ CALLS = 14
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> None:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_GRAPHS", "automatic")
     torch._dynamo.reset()
     torch.manual_seed(0)
 
