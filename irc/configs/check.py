@@ -331,9 +331,9 @@ class _Check:
             raise self._fail(found, "leave the instruction out")
         if not can_use_tcgen05(product, self._machine):
             raise self._fail(
-                f"tcgen05 computes one product of {', '.join(TCGEN05_OPERANDS)}, of matrices that TMA brings as they "
-                f"are, and no row of it is read again; found {product.lhs.name} and {product.rhs.name} to "
-                f"{product.result.name}",
+                f"tcgen05 computes one product of {', '.join(TCGEN05_OPERANDS)}, of matrices that TMA brings or "
+                f"a producer computes, and no row of it is read again; found {product.lhs.name} and "
+                f"{product.rhs.name} to {product.result.name}",
                 'instruction = "mma"',
             )
         if (config.split or 1) > 1:

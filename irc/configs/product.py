@@ -18,6 +18,7 @@ from irc.analysis.budgets import (
 )
 from irc.analysis.operand_work import MIN_DEPTH
 from irc.analysis.product_problem import Product
+from irc.configs import tcgen05
 from irc.configs.blocked import GROUP, choose_blocked, mma_stage_buffers
 from irc.configs.columns import choose_columns, columns_pay
 from irc.configs.direct import choose_direct, pays
@@ -29,7 +30,6 @@ from irc.configs.product_instructions import (
     tcgen05_operands,
     wgmma_operands,
 )
-from irc.configs.tcgen05 import choose_tcgen05
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
@@ -60,7 +60,7 @@ def choose_product(
     if given.instruction is None and instruction is None and product.taps:
         chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
     wgmma = choose_gathered if product.is_gathered else partial(_choose_wgmma, is_beside=is_beside)
-    known = {"wgmma": wgmma, "tcgen05": choose_tcgen05, "direct": choose_direct, "columns": choose_columns}
+    known = {"wgmma": wgmma, "tcgen05": tcgen05.choose_tcgen05, "direct": choose_direct, "columns": choose_columns}
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
@@ -190,7 +190,9 @@ def accumulator_registers(product: Product, config: ConfigAttr, tile: TileSizes,
 
 def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> list[int]:
     """Bytes of the buffers of one step along K, by the config's instruction."""
-    if not fills_channels(config.instruction):
+    if config.instruction == "tcgen05":
+        return tcgen05.operand_buffers(product, tile)
+    if config.instruction != "wgmma":
         return mma_stage_buffers(product, tile)
     return stage_buffers(product, tile, "n" if config.swap_ab else "m")
 

@@ -122,10 +122,11 @@ def can_use_wgmma(product: Product, machine: Target) -> bool:
 
 
 def can_use_tcgen05(product: Product, machine: Target) -> bool:
-    """Whether products with sums in Tensor Memory can compute this: one product of two matrices that TMA brings as they
-    are, whose sums begin with zero once, and of which no row is reduced and read again."""
+    """Whether products with sums in Tensor Memory can compute this: one product of two matrices that TMA brings, or a
+    producer computes, whose sums begin with zero once, and of which no row is reduced and read again."""
     if not machine.has_tcgen05 or tcgen05_operands(product) is None:
         return False
-    is_plain = product.is_copied and product.count == 1 and product.row == 1 and not product.taps
+    is_read = product.is_loadable or product.lhs.size != 2
+    is_plain = is_read and product.count == 1 and product.row == 1 and not product.taps
     is_whole = not (product.is_grouped or product.has_rest or product.block or product.is_promoted)
     return is_plain and is_whole and product.batch * product.m * product.n * product.k > 0

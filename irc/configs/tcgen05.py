@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, stage_bytes
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP
+from irc.configs.product_instructions import tcgen05_operands
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
 from irc.layout.instructions import GROUP_WARPS
@@ -33,7 +34,9 @@ def choose_tcgen05(product: Product, machine: Target, given: ConfigAttr) -> Iter
 def _cycles(product: Product, machine: Target, columns: int) -> float:
     """Of all rounds of tiles of so many columns, for an element along K."""
     tiles = product.batch * ceil_div(product.m, ROWS) * ceil_div(product.n, columns)
-    multiplied = ROWS * columns / machine.multiply_adds(product.lhs.name)
+    operands = tcgen05_operands(product)
+    element = product.lhs.name if operands is None else operands.operand
+    multiplied = ROWS * columns / machine.multiply_adds(element)
     loaded = (ROWS * product.lhs.size + columns * product.rhs.size) / machine.costs.operand_bytes
     return ceil_div(tiles, machine.sms) * max(multiplied, loaded)
 
@@ -44,7 +47,7 @@ def _config(product: Product, machine: Target, given: ConfigAttr, columns: int) 
     room = machine.shared_memory - EPILOGUE_BYTES
     return ConfigAttr.of(
         tile=tile,
-        stages=max(1, min(MAX_STAGES, room // max(stage_bytes(_buffers(product, tile)), 1))),
+        stages=max(1, min(MAX_STAGES, room // max(stage_bytes(operand_buffers(product, tile)), 1))),
         cluster=(1, 1),
         warps=GROUP_WARPS * max(1, ceil_div(tile["n"], GROUP_COLUMNS)),
         schedule="persistent",
@@ -54,6 +57,6 @@ def _config(product: Product, machine: Target, given: ConfigAttr, columns: int) 
     )
 
 
-def _buffers(product: Product, tile: TileSizes) -> list[int]:
-    """Bytes of the operands of a step along K."""
+def operand_buffers(product: Product, tile: TileSizes) -> list[int]:
+    """Bytes of the operands of a step along K: what is computed of them is written as they are multiplied."""
     return [tile["m"] * tile["k"] * product.lhs.size, tile["n"] * tile["k"] * product.rhs.size]

@@ -108,6 +108,7 @@ MATRIX_INSTRUCTIONS: Mapping[str, MatrixInstruction] = MappingProxyType(
                 rhs=_SHARED,
                 sums="tensor",
                 operands={
+                    "tf32": OperandType("tf32", "f32"),
                     "bf16": OperandType("bf16", "f32"),
                     "f16": OperandType("f16", "f32"),
                     "f8e4m3": OperandType("f8e4m3", "f32"),

@@ -68,10 +68,11 @@ def _place_all(program: tile.ProgramOp, way: str | None) -> None:
         separate(dots)
     for dot in dots:
         for at in (0, 1):
-            if at == 0 and way == "tma" and is_streamed(dot):
+            takes_registers = at == 0 and way == "tma" and instruction is not None and "registers" in instruction.lhs
+            if takes_registers and is_streamed(dot):
                 stream(dot)
                 continue
-            if at == 0 and way == "tma" and (stays_in_registers(dot) or is_loaded_at_once(dot)):
+            if takes_registers and (stays_in_registers(dot) or is_loaded_at_once(dot)):
                 continue
             value = dot.operands[at]
             _check(dot, value, way)

@@ -29,7 +29,8 @@ class SplitDotsPass(ProgramPass):
     out, lo x lo and the last bit of lo, is as large as the rounding of an f32 product. The large product comes last, so
     that the small ones are summed exactly enough. An infinity is split into 1 and itself and a NaN likewise, so that
     products with them are what they are in f32; numbers above 0.9998 of the largest have 11 bits. A product
-    with the precision `tf32` stays one, on rounded operands: wgmma itself would cut their last bits off.
+    with the precision `tf32` stays one, on rounded operands: wgmma itself would cut their last bits off. So would
+    tcgen05, which has no other products of f32.
     """
 
     name: ClassVar[str] = "split-dots"
@@ -37,7 +38,7 @@ class SplitDotsPass(ProgramPass):
 
     def run(self, program: tile.ProgramOp) -> None:
         row = instruction_of(program)
-        if row is None or row.takes("f32").parts == 1:
+        if row is None or "shared" not in row.rhs:
             return
         parts: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
         for dot in [o for o in program.walk() if isinstance(o, tile.DotOp)]:
@@ -45,7 +46,7 @@ class SplitDotsPass(ProgramPass):
                 continue
             if dot.precision is not None and dot.precision.data == "tf32":
                 _round(dot)
-            else:
+            elif row.takes("f32").parts > 1:
                 _split(dot, parts)
 
 

@@ -79,7 +79,7 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xf64>) -> tensor<512x512xf64> {
-  // expected-error @below {{kernel k: tcgen05 computes one product of bf16, f16, f8e4m3, f8e5m2, i8, u8, of matrices that TMA brings as they are, and no row of it is read again; found f64 and f64 to f64}}
+  // expected-error @below {{kernel k: tcgen05 computes one product of tf32, bf16, f16, f8e4m3, f8e5m2, i8, u8, of matrices that TMA brings or a producer computes, and no row of it is read again; found f64 and f64 to f64}}
   %r = kernel.fused @k matmul config<instruction = "tcgen05"> (%a = %x : tensor<512x512xf64>) -> tensor<512x512xf64> {
     %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xf64>, tensor<512x512xf64>) -> tensor<512x512xf64>
     kernel.yield %c : tensor<512x512xf64>
