@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from irc.analysis.budgets import EPILOGUE_BYTES, MAX_STAGES, stage_bytes
+from irc.analysis.budgets import EPILOGUE_BYTES, EXCHANGE_BYTES, MAX_STAGES, stage_bytes
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP
 from irc.configs.product_instructions import tcgen05_operands
@@ -44,7 +44,7 @@ def _cycles(product: Product, machine: Target, columns: int) -> float:
 def _config(product: Product, machine: Target, given: ConfigAttr, columns: int) -> ConfigAttr:
     chosen = TileSizes(m=ROWS, n=columns, k=STEP_BYTES // product.lhs.size)
     tile = chosen if given.tile is None else given.tile.completed(chosen)
-    room = machine.shared_memory - EPILOGUE_BYTES
+    room = machine.shared_memory - EPILOGUE_BYTES - (EXCHANGE_BYTES if product.returns else 0)
     return ConfigAttr.of(
         tile=tile,
         stages=max(1, min(MAX_STAGES, room // max(stage_bytes(operand_buffers(product, tile)), 1))),

@@ -30,9 +30,9 @@ def placed(
     program: ProgramOp, without: Container[AllocOp] = ()
 ) -> Iterator[tuple[ChannelOp | AllocOp | AccumulatorOp, int, int]]:
     """The channels and buffers of a program that has layouts, where each begins and where it ends. Channels come first:
-    their stages are aligned to what the 128-byte swizzle needs. So are swizzled buffers. Tickets lie behind the
-    barriers of the last channel, before the next stage could begin. What accumulators in Tensor Memory have of shared
-    memory comes last."""
+    their stages are aligned to what the 128-byte swizzle needs. So are swizzled buffers. Tickets, and
+    what accumulators in Tensor Memory have of shared memory, lie behind the barriers of the last channel, before the
+    next stage could begin."""
     at = behind = 0
     channels = [op for op in program.walk() if isinstance(op, ChannelOp)]
     for channel in [op for op in channels if not has_tickets(op.channel)]:
@@ -43,14 +43,15 @@ def placed(
         yield channel, behind, behind + channel_plan(channel).size
         behind += channel_plan(channel).size
         at = max(at, aligned(behind))
+    for sums in [op for op in program.walk() if isinstance(op, AccumulatorOp)]:
+        behind = aligned(behind, ACCUMULATOR_BYTES)
+        yield sums, behind, behind + ACCUMULATOR_BYTES
+        behind += ACCUMULATOR_BYTES
+        at = max(at, aligned(behind))
     for alloc in [op for op in program.walk() if isinstance(op, AllocOp) and op not in without]:
         at = aligned(at) if is_swizzled(alloc) else at
         yield alloc, at, at + alloc_bytes(alloc)
         at += alloc_bytes(alloc)
-    for sums in [op for op in program.walk() if isinstance(op, AccumulatorOp)]:
-        at = aligned(at, ACCUMULATOR_BYTES)
-        yield sums, at, at + ACCUMULATOR_BYTES
-        at += ACCUMULATOR_BYTES
 
 
 def held_bytes(program: ProgramOp, without: Container[AllocOp] = ()) -> int:

@@ -81,7 +81,7 @@ SASS = [
     *((name, {}) for name in PROGRAMS if name not in ("prologue", "weights")),
     ("matmul", tile(128, 128)),
     ("matmul", tile(256, 128, warps=8)),
-    ("gelu", tile(128, 256, warps=8)),
+    ("gelu", tile(128, 256, warps=8, stages=4)),
     ("gelu", tile(128, 128, schedule="pingpong", warps=4)),
 ]
 

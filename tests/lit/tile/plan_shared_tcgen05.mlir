@@ -1,10 +1,10 @@
 // RUN: irc-opt %s --arch sm_100a -p plan-shared | filecheck %s
 
-// An accumulator has a barrier and the address of its columns behind all stages and buffers.
+// An accumulator has a barrier and the address of its columns behind the barriers of the channel.
 // CHECK-LABEL: tile.program @product(
-// CHECK-SAME:  shared = 164880 : i64
+// CHECK-SAME:  shared = 164864 : i64
 // CHECK:       tile.channel {stages = 8 : i64, offset = 0 : i64}
-// CHECK:       tile.accumulator {offset = 164864 : i64}
+// CHECK:       tile.accumulator {offset = 163968 : i64}
 
 #shared = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
 #shared1 = #tile.shared<(64,32):(32,1) swizzle(2,3,3)>
