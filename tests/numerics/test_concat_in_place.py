@@ -59,6 +59,16 @@ func f(x: bf16[3, 40, 64], w: bf16[64, 64], b: bf16[64, 64]) -> bf16[3, 64, 64] 
 }
 """,
     ),
+    "what lies apart": (
+        5,
+        """
+func f(x: bf16[4, 64], w: bf16[64, 64], b: bf16[64, 96], v: bf16[160, 32]) -> (bf16[4, 96], bf16[4, 224], bf16[4, 32]) {
+    y = relu(x @ b)
+    z = concat([relu(x @ w), y], axis=1)
+    return y, concat([z, x], axis=1), relu(z @ v)
+}
+""",
+    ),
     "a result": (
         2,
         """

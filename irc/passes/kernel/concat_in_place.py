@@ -6,6 +6,7 @@ one array: kernels write and read them with its strides (`irc/dialects/nd/joined
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -13,12 +14,12 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import FUSED
 from irc.analysis.op_classes import behind_views, is_cast, is_view, shape_of
-from irc.dialects.kernel import Anchor, FusedOp
+from irc.dialects.kernel import Anchor, FusedOp, YieldOp
 from irc.dialects.nd import ConcatOp, ReshapeOp
 from irc.dialects.nd.base import integer
 from irc.dialects.nd.joined import is_in_place, lies_in_another, parts_along
@@ -27,12 +28,15 @@ from irc.ir.discardable import IN_PLACE
 from irc.ir.dtypes import Element, element_of
 from irc.ir.extents import dims_of
 from irc.ir.passes import Pass
-from irc.ir.rewriting import Inserter
+from irc.ir.rewriting import Inserter, location_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT
 from irc.support.shapes import reshaped_strides, row_major
 
 LEAST_WIDTH = 64
 """Bytes of a row of a part: shorter ones would be written and read in less than two sectors of 32 bytes."""
+
+MOST_COPIES = 1
+"""Kernels that copy an array to its part, in the place of the one that copies all."""
 
 MOST_BYTES = 1 << 31
 """Of the result: offsets in it stay within 32 bits."""
@@ -44,9 +48,10 @@ class ConcatInPlacePass(Pass):
     operands lie side by side in its result (`nd.in_place`).
 
     An operand may be such a concat along the same axis: of a chain of them, each longer than the one before, the last
-    one's memory holds all. Left to a kernel are arguments, results of the function, what others than kernels read, what
-    is in two concats, sums that several blocks add to, what cascades make or read, rows of less than 64 bytes and those
-    that do not begin at multiples of 16, and all of a module with extents that are known when it is called.
+    one's memory holds all. Apart lie arguments, results of the function, what others than kernels read, what is in two
+    concats, sums that several blocks add to, and what cascades make or read: one of them is copied to its part. Left to
+    a kernel are concats of more such arrays, rows of less than 64 bytes and those that do not begin at multiples of 16,
+    and all of a module with extents that are known when it is called.
     """
 
     name: ClassVar[str] = "concat-in-place"
@@ -58,8 +63,9 @@ class ConcatInPlacePass(Pass):
         for function in [inner for inner in ops_in(op) if isinstance(inner, FuncOp) and not inner.is_declaration]:
             for kernel in [inner for inner in function.body.block.ops if isinstance(inner, FusedOp)]:
                 found = _concat_of(kernel)
-                if found is not None and _is_joinable(kernel, found):
-                    _join(kernel, found)
+                apart = None if found is None else _arrays_apart(kernel, found)
+                if found is not None and apart is not None and len(apart) <= MOST_COPIES < len(found.arrays):
+                    _join(kernel, found, apart)
 
 
 @dataclass(frozen=True)
@@ -111,19 +117,21 @@ def _source(value: SSAValue) -> SSAValue:
     return value
 
 
-def _is_joinable(kernel: FusedOp, concat: _Concat) -> bool:
-    """Whether all the arrays can lie where they lie in the result."""
+def _arrays_apart(kernel: FusedOp, concat: _Concat) -> list[int] | None:
+    """The numbers of the arrays that cannot lie where they lie in the result, and have to be copied there; None where
+    no array can lie there."""
     size = element_of(kernel.outputs[0].type).size
     roots = list(map(behind_views, concat.arrays))
     if 0 in concat.shape or prod(concat.shape) * size >= MOST_BYTES or len(set(roots)) < len(roots):
-        return False
+        return None
     rows = prod(concat.shape[: concat.axis])
     for part in parts_along(concat.shapes, concat.axis, size):
         if part.offset % TENSOR_MAP_ALIGNMENT or (rows > 1 and part.pitch % TENSOR_MAP_ALIGNMENT):
-            return False
+            return None
         if rows > 1 and part.width < LEAST_WIDTH:
-            return False
-    return all(_can_lie(kernel, root, shape, concat) for root, shape in zip(roots, concat.shapes, strict=True))
+            return None
+    pairs = enumerate(zip(roots, concat.shapes, strict=True))
+    return [number for number, (root, shape) in pairs if not _can_lie(kernel, root, shape, concat)]
 
 
 def _can_lie(kernel: FusedOp, root: SSAValue, shape: tuple[int, ...], concat: _Concat) -> bool:
@@ -160,10 +168,11 @@ def _are_read_apart(value: SSAValue, shape: tuple[int, ...], strides: tuple[int,
     return True
 
 
-def _join(kernel: FusedOp, concat: _Concat) -> None:
-    """Puts a concat in place of the kernel."""
+def _join(kernel: FusedOp, concat: _Concat, apart: Sequence[int]) -> None:
+    """Puts a concat in place of the kernel, of copies of the arrays with these numbers."""
     at, (result,) = Inserter.before(kernel), kernel.outputs
-    pairs = zip(concat.arrays, concat.shapes, strict=True)
+    copied = [_copy(kernel, x, at) if number in apart else x for number, x in enumerate(concat.arrays)]
+    pairs = zip(copied, concat.shapes, strict=True)
     operands = [array if shape_of(array) == shape else at.value(ReshapeOp(array, shape)) for array, shape in pairs]
     made = at(ConcatOp(operands, concat.axis))
     made.attributes[IN_PLACE] = UnitAttr()
@@ -172,3 +181,13 @@ def _join(kernel: FusedOp, concat: _Concat) -> None:
     if shape_of(result) != concat.shape:
         whole = at.value(ReshapeOp(whole, shape_of(result)))
     Rewriter.replace_op(kernel, [], [whole])
+
+
+def _copy(kernel: FusedOp, array: SSAValue, at: Inserter) -> SSAValue:
+    """The array, copied by a kernel like this one."""
+    block = Block(arg_types=[array.type])
+    block.add_op(YieldOp(block.args[0], location=location_of(kernel)))
+    name = None if kernel.sym_name is None else f"{kernel.sym_name.data}_part"
+    made = FusedOp([array], [array.type], Anchor.MAP, Region(block), sym_name=name, config=kernel.config)
+    made.outputs[0].name_hint = array.name_hint
+    return at.value(made)

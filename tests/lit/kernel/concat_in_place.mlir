@@ -72,12 +72,19 @@ func.func @views(%x: tensor<64x64xbf16>, %y: tensor<64x4x16xbf16>) -> tensor<819
 
 // -----
 
-// An argument is not written anywhere, and a result of the function lies by itself.
+// An argument is not written anywhere, and a result of the function lies by itself: one such array is copied to its part.
+// Two of them, and what is in two concats, are left to a kernel.
 
 // CHECK-LABEL: func.func @arguments_and_results
-// CHECK-NOT:     nd.in_place
+// CHECK:         %[[A:.*]] = kernel.fused @a
+// CHECK:         %[[B:.*]] = kernel.fused @b
+// CHECK:         %[[X:.*]] = kernel.fused @xb_part map (%[[ARG:.*]] = %x : tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+// CHECK-NEXT:      kernel.yield %[[ARG]]
+// CHECK:         nd.concat %[[X]], %[[B]] {axis = 1, nd.in_place}
+// CHECK:         kernel.fused @ab map ({{.*}} = %[[A]] {{.*}} = %[[B]]
 // CHECK-LABEL: func.func @read_as_one_row
-// CHECK-NOT:     nd.in_place
+// CHECK:         %[[A:.*]] = kernel.fused @ab_part map ({{.*}} = %a
+// CHECK:         nd.concat %[[A]], %b {axis = 1, nd.in_place}
 // CHECK-LABEL: func.func @twice
 // CHECK-COUNT-1: nd.in_place
 // CHECK-NOT:     nd.in_place
