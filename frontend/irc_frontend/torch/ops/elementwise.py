@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -80,7 +81,7 @@ def _mul(a: Like, b: Like) -> Any:
 @rule(aten.div.Tensor_mode, aten.div.Scalar_mode, promotion=SAME)
 def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
     if rounding_mode == "floor":
-        return _floor_divide(a, b)
+        return ir.floor_divide(a, b)
     if rounding_mode is None:
         raise Left("a division without a mode")
     x, y = tensors(a, b)
@@ -90,9 +91,7 @@ def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
     return quotient + ((x - quotient * y != 0) & (quotient < 0)).astype(x.element)
 
 
-@rule(aten.floor_divide.default, promotion=SAME)
-def _floor_divide(a: Like, b: Like) -> Any:
-    return ir.floor_divide(a, b)
+rule(aten.floor_divide.default, promotion=SAME)(ir.floor_divide)
 
 
 @rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
@@ -153,9 +152,7 @@ def common_element(*values: Tensor) -> str:
     return element_of(elementwise_dtypes(*metas, type_promotion_kind=SAME)[1])
 
 
-@rule(aten.gelu.default)
-def _gelu(x: Tensor, approximate: str = "none") -> Tensor:
-    return ir.gelu(x, approximate)
+rule(aten.gelu.default)(ir.gelu)
 
 
 @rule(aten.leaky_relu.default)
@@ -168,39 +165,23 @@ def _elu(x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float =
     return ir.where(x > 0, x * scale, ir.expm1(x * input_scale) * (alpha * scale))
 
 
-@rule(aten.isnan.default)
-def _isnan(x: Tensor) -> Tensor:
-    return ir.isnan(x) if x.node.is_float else ir.zeros(x.shape, "bool")
+def _of_floats(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    return lambda x: function(x) if x.node.is_float else ir.zeros(x.shape, "bool")
 
 
-@rule(aten.isinf.default)
-def _isinf(x: Tensor) -> Tensor:
-    return ir.isinf(x) if x.node.is_float else ir.zeros(x.shape, "bool")
+rule(aten.isnan.default)(_of_floats(ir.isnan))
+rule(aten.isinf.default)(_of_floats(ir.isinf))
 
 
-@rule(aten.logical_not.default)
-def _logical_not(x: Tensor) -> Tensor:
-    return ir.logical_not(truth(x))
+def _of_truths(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda *values: function(*map(truth, values))
 
 
-@rule(aten.logical_and.default)
-def _logical_and(a: Tensor, b: Tensor) -> Tensor:
-    return ir.logical_and(truth(a), truth(b))
+for _name in ("logical_not", "logical_and", "logical_or", "logical_xor"):
+    rule(getattr(aten, _name).default)(_of_truths(getattr(ir, _name)))
 
 
-@rule(aten.logical_or.default)
-def _logical_or(a: Tensor, b: Tensor) -> Tensor:
-    return ir.logical_or(truth(a), truth(b))
-
-
-@rule(aten.logical_xor.default)
-def _logical_xor(a: Tensor, b: Tensor) -> Tensor:
-    return ir.logical_xor(truth(a), truth(b))
-
-
-@rule(aten.bitwise_not.default)
-def _bitwise_not(x: Tensor) -> Tensor:
-    return ir.invert(x)
+rule(aten.bitwise_not.default)(ir.invert)
 
 
 def _shiftable(x: Tensor, by: Like) -> Like:

@@ -87,9 +87,7 @@ def _squeeze(x: Tensor, dims: int | Sequence[int] | None = None) -> Tensor:
     return x.squeeze([dim for dim in named if x.shape[dim] == 1])
 
 
-@rule(aten.unsqueeze.default)
-def _unsqueeze(x: Tensor, dim: int) -> Tensor:
-    return ir.expand_dims(x, dim)
+rule(aten.unsqueeze.default)(ir.expand_dims)
 
 
 @rule(aten.slice.Tensor, aten.slice_copy.Tensor)
@@ -124,9 +122,7 @@ def _unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(x[_at(x, dim, position)] for position in range(x.shape[dim]))
 
 
-@rule(aten.diagonal.default)
-def _diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    return ir.diagonal(x, offset, dim1, dim2)
+rule(aten.diagonal.default)(ir.diagonal)
 
 
 @rule(aten.unfold.default, aten.unfold_copy.default)
@@ -251,11 +247,5 @@ def _roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
     return ir.roll(x, shifts, dims if isinstance(dims, int) or dims else None)
 
 
-@rule(aten.tril.default)
-def _tril(x: Tensor, diagonal: int = 0) -> Tensor:
-    return ir.tril(x, diagonal)
-
-
-@rule(aten.triu.default)
-def _triu(x: Tensor, diagonal: int = 0) -> Tensor:
-    return ir.triu(x, diagonal)
+rule(aten.tril.default)(ir.tril)
+rule(aten.triu.default)(ir.triu)
