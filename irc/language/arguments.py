@@ -162,12 +162,13 @@ class Arguments:
             raise self.wrong(name, "an element type", "such as f32, bf16 or i32")
         return value
 
-    def number_element(self, name: str, default: Element) -> Element:
-        if name not in self:
+    def number_element(self, default: Element) -> Element:
+        """That of the argument `dtype`."""
+        if "dtype" not in self:
             return default
-        element = self.element(name)
+        element = self.element("dtype")
         if element is BOOL:
-            raise self.wrong(name, "a number type")
+            raise self.wrong("dtype", "a number type")
         return element
 
     def literal(self, name: str, element: Element) -> int | float:

@@ -33,6 +33,12 @@ def values(extents: Sequence[int], element: str) -> np.ndarray:
     return np.random.default_rng(prod(extents)).integers(-100, 100, extents).astype(ELEMENTS[element])
 
 
+def check_permute(extents: Sequence[int], order: Sequence[int], element: str) -> None:
+    text = program(extents, order, element, element, f"permute(x, {list(order)})")
+    x = values(extents, element)
+    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     extents: list[int] = draw(st.lists(st.sampled_from(EXTENTS), min_size=2, max_size=6))
@@ -44,10 +50,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 @examples(60, one_in=2)
 @given(cases(), st.sampled_from(sorted(ELEMENTS)))
 def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
-    extents, order = case
-    text = program(extents, order, element, element, f"permute(x, {list(order)})")
-    x = values(extents, element)
-    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+    check_permute(*case, element)
 
 
 @long(6)
@@ -70,9 +73,7 @@ def test_permutes(case: tuple[list[int], list[int]], element: str) -> None:
 def test_rows_of_merged_prime_dimensions(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:
     """Runs of a row in the result that go on in another dimension of the operand, and rows of merged dimensions that do
     not begin at equal distances."""
-    text = program(extents, order, element, element, f"permute(x, {list(order)})")
-    x = values(extents, element)
-    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+    check_permute(extents, order, element)
 
 
 def test_a_tile_of_one_element_for_each_thread() -> None:
@@ -88,9 +89,7 @@ def test_a_tile_of_one_element_for_each_thread() -> None:
 )
 def test_rows_that_begin_anywhere(extents: tuple[int, ...], order: tuple[int, ...], element: str) -> None:
     """Tiles inside the arrays and over their ends, whose rows in the result begin at every byte of a word."""
-    text = program(extents, order, element, element, f"permute(x, {list(order)})")
-    x = values(extents, element)
-    assert np.array_equal(irc.compile(text, target="sim")(x), x.transpose(order))
+    check_permute(extents, order, element)
 
 
 @pytest.mark.parametrize(("others", "is_staged"), [("", True), (" + permute(y, [1, 0])", False)])

@@ -19,7 +19,7 @@ _AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
 def matmul_function(args: Arguments) -> Value:
     left, right = args.operand("x"), args.operand("y")
     a, b = matrices(args.builder, left, right, args.place)
-    element = args.number_element("dtype", product_element(a.element))
+    element = args.number_element(product_element(a.element))
     precision = args.choice("precision", ("default", "f32", "tf32", "bf16", "f16"), "default")
     if not any(name in args for name in _AXES):
         return matmul(args.builder, left, right, args.place, element, precision)
@@ -72,7 +72,7 @@ def grouped_matmul(args: Arguments) -> Value:
         "grouped_matmul",
         [x, y, ends],
         grouped_shape(x.shape, y.shape, ends.shape, of_x, of_y, group),
-        args.number_element("dtype", product_element(x.element)),
+        args.number_element(product_element(x.element)),
         lhs_contract=of_x,
         rhs_contract=of_y,
         rhs_group=group,
@@ -110,7 +110,7 @@ def conv(args: Arguments) -> Value:
         raise args.error(f"conv cannot combine {x} and {kernel} in {of_images} groups of images", "batch_groups", hint)
     numbers = {name: _per_axis(args, name, least, x.rank - 2) for name, least in _CONV_LISTS.items()}
     shape = placed(conv_shape(inputs, weights, *numbers.values(), batch_groups=of_images), axes["result_axes"])
-    element = args.number_element("dtype", product_element(x.element))
+    element = args.number_element(product_element(x.element))
     flipped = args.flag("flipped")
     return args.emit(
         "conv",

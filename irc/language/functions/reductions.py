@@ -45,13 +45,13 @@ def var(args: Arguments) -> Value:
 
 def _average(args: Arguments, op: str, **properties: object) -> Array:
     default = averaged(args.array("x").element)
-    if not args.number_element("dtype", default).is_float:
+    if not args.number_element(default).is_float:
         raise args.wrong("dtype", "a float type")
     return _accumulate(args, op, default, **properties)
 
 
 def _accumulate(args: Arguments, op: str, default: Element, **properties: object) -> Array:
-    return _reduce(args, op, args.array("x"), args.number_element("dtype", default), **properties)
+    return _reduce(args, op, args.array("x"), args.number_element(default), **properties)
 
 
 @builtin("max(x, axis=None, keepdims=false)")

@@ -20,7 +20,7 @@ def reduce_window(args: Arguments) -> Value:
     x, monoid = args.number_array("x"), args.choice("monoid", MONOIDS, "sum")
     if "dtype" in args and monoid != "sum":
         raise args.error(f"the {monoid} of a window has the type of x", "dtype", "cast the result")
-    element = args.number_element("dtype", accumulated(x.element)) if monoid == "sum" else x.element
+    element = args.number_element(accumulated(x.element)) if monoid == "sum" else x.element
     window = _numbers(args, "window", 1, x.rank)
     numbers = {
         name: _numbers(args, name, least, x.rank) if name in args else [least] * x.rank for name, least in LISTS.items()
