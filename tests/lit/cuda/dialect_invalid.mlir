@@ -639,7 +639,6 @@ cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
 
 // -----
 
-<<<<<<< HEAD
 cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text"] values [1 : i32] places [1] {
   cuda.return
 }
@@ -658,7 +657,9 @@ cuda.kernel @k(%x: !cuda.ptr<f32>) grid [1, 1, 1] block 32 entry "k" code ["text
   cuda.return
 }
 // CHECK: expected places of values among the parameters in order, found [1, 3]
-=======
+
+// -----
+
 #s = #tile.shared<(128,64):(64,1) swizzle(3,3,3)>
 cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
   %t = cuda.thread_id
@@ -669,4 +670,3 @@ cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
   cuda.return
 }
 // CHECK: expected a dot of tcgen05 that overwrites where `adds` says whether it adds
->>>>>>> 7c8b5743 (Products of bf16 and f16 for sm_100a are tcgen05: tiles, accumulators in Tensor Memory, barriers)
