@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from irc.analysis.cascades import cascade_of
 from irc.analysis.op_classes import (
     behind_views,
     is_ascending,
@@ -15,6 +16,7 @@ from irc.analysis.op_classes import (
     is_elementwise,
     is_fusible,
     is_made,
+    is_product,
     is_reduction,
     is_transparent,
     is_widening,
@@ -23,7 +25,9 @@ from irc.analysis.op_classes import (
     size_of,
     total_cost,
 )
+from irc.dialects import nd
 from irc.dialects.nd.declared import stored_element
+from irc.fusion.cascades import is_one_kernel
 from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
 from irc.ir.discardable import REPEATED
@@ -96,6 +100,82 @@ def copy_across_kernels(block: Block) -> set[Operation]:
     if made and (function := block.parent_op()) is not None:
         remove_dead_code(function)
     return made
+
+
+def copy_behind_cascades(block: Block) -> set[Operation]:
+    """Gives a reduction its own copy of the cheap work on a cascade's result and on arguments that it reads, where the
+    result is stored narrower anyway, as one of the function; gives the copies, which the reduction's kernel computes.
+
+    The kernel of a cascade holds no reductions of its result: it would store what they read. With the gradient of
+    attention's result as an argument that is the product of both in f32, twice the bytes of the two arrays.
+    """
+    casts = {op.operands[0]: op for op in block.ops if is_cast(op) and escapes(op) and not is_widening(op)}
+    made: set[Operation] = set()
+    for op in list(block.ops):
+        if not is_reduction(op):
+            continue
+        cone, results = _work_behind(op, casts)
+        if not results or not all(map(_is_of_cascade, results)):
+            continue
+        copies: dict[SSAValue, SSAValue] = {}
+        for value in results:
+            stored = casts[value]
+            stored.detach()
+            assert isinstance(value.owner, Operation)
+            block.insert_op_after(stored, value.owner)
+            widened = nd.CastOp(stored.results[0], element_of(value.type))
+            block.insert_op_before(widened, op)
+            copies[value] = widened.results[0]
+        for inner in (other for other in block.ops if other in cone):
+            copy = inner.clone(copies)
+            block.insert_op_before(copy, op)
+            copies[inner.results[0]] = copy.results[0]
+            made.add(copy)
+        op.operands[0] = copies[op.operands[0]]
+    if made and (function := block.parent_op()) is not None:
+        remove_dead_code(function)
+    return made
+
+
+def _work_behind(reduction: Operation, casts: Mapping[SSAValue, Operation]) -> tuple[set[Operation], list[SSAValue]]:
+    """The elementwise ops that a reduction's operand comes from, for it alone, and those of the values that are cast
+    of which they compute; none where they are not cheap, or read more of these and of arguments than is stored and
+    read."""
+    size, read = size_of(reduction.operands[0]), 0
+    cone: set[Operation] = set()
+    results: list[SSAValue] = []
+    pending = [reduction.operands[0]]
+    while pending:
+        value = pending.pop()
+        op = value.owner
+        if value in casts:
+            results += [value] if value not in results else []
+        elif _is_given(_spread(value)):
+            read += element_of(_behind_casts(_spread(value)).type).size if size_of(_spread(value)) * SMALL > size else 0
+        elif isinstance(op, Operation) and is_cheap(op) and is_elementwise(op) and size_of(value) == size:
+            cone.add(op)
+            pending += op.operands
+        else:
+            return set(), []
+    read += sum(element_of(casts[value].results[0].type).size for value in results)
+    stored = element_of(reduction.operands[0].type).size
+    is_alone = all(use.operation in cone or use.operation is reduction for op in cone for use in op.results[0].uses)
+    if not is_alone or size * stored < MIN_WIDENED or read > 2 * stored or total_cost(cone) > MAX_COPIED:
+        return set(), []
+    return cone, results
+
+
+def _is_of_cascade(value: SSAValue) -> bool:
+    """Whether a value is computed element by element of the result of a cascade, and of what its rows have."""
+    op, shape = value.owner, shape_of(value)
+    while isinstance(op, Operation) and not is_product(op):
+        whole = [each.owner for each in op.operands if shape_of(each) == shape and _spread(each) is each]
+        whole = [each for each in whole if not isinstance(each, Operation) or not is_made(each)]
+        if not is_elementwise(op) or len(whole) != 1:
+            return False
+        (op,) = whole
+    cascade = cascade_of(op) if isinstance(op, Operation) else None
+    return cascade is not None and is_one_kernel(cascade, target_of(op))
 
 
 def _summands(reduction: Operation) -> tuple[set[Operation], bool]:
@@ -275,9 +355,14 @@ def _spread(value: SSAValue) -> SSAValue:
 
 def _is_given(value: SSAValue) -> bool:
     """Whether a value is a constant, or an argument, of another type perhaps."""
+    value = _behind_casts(value)
+    return _is_argument(value) or (isinstance(value.owner, Operation) and is_made(value.owner))
+
+
+def _behind_casts(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, Operation) and is_cast(value.owner):
         value = value.owner.operands[0]
-    return _is_argument(value) or (isinstance(value.owner, Operation) and is_made(value.owner))
+    return value
 
 
 def _is_mask(op: Operation, cone: set[Operation]) -> bool:
