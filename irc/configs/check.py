@@ -15,6 +15,7 @@ from irc.configs.cascade import cascade_problem, check_cascade
 from irc.configs.columns import fault_of_columns
 from irc.configs.product import accumulator_registers, held_products, operand_bytes
 from irc.configs.product_instructions import (
+    GROUP_COLUMNS,
     TCGEN05_OPERANDS,
     WGMMA_OPERANDS,
     can_split_mma,
@@ -331,18 +332,24 @@ class _Check:
             raise self._fail(found, "leave the instruction out")
         if not can_use_tcgen05(product, self._machine):
             raise self._fail(
-                f"tcgen05 computes one product of {', '.join(TCGEN05_OPERANDS)}, of matrices that TMA brings or "
-                f"a producer computes, and no row of it is read again; found {product.lhs.name} and "
-                f"{product.rhs.name} to {product.result.name}",
+                f"tcgen05 computes products of {', '.join(TCGEN05_OPERANDS)}, of one left matrix, and reads no row of "
+                f"more than {GROUP_COLUMNS} again; found {product.lhs.name} and {product.rhs.name} to "
+                f"{product.result.name}",
                 'instruction = "mma"',
             )
         if (config.split or 1) > 1:
             raise self._fail(f"no parts of K are added behind tcgen05, found split = {config.split}", "leave it out")
-        warps, columns = config.warps or GROUP_WARPS, tile["n"]
+        warps, columns = config.warps or GROUP_WARPS, tile["n"] * product.count
         if tile["m"] % ROWS or columns not in WIDTHS:
+            found = f"found {tile['m']} x {tile['n']}" + (f" of {product.count} products" if product.count > 1 else "")
             raise self._fail(
                 f"tcgen05 computes tiles of a multiple of {ROWS} rows and of {WIDTHS.step} columns up to {WIDTHS[-1]}, "
-                f"found {tile['m']} x {columns}"
+                f"{found}"
+            )
+        if product.row > 1 and warps != GROUP_WARPS:
+            found = f"found {warps} warps"
+            raise self._fail(
+                f"rows that are reduced and read again are those of {GROUP_WARPS} warps of tcgen05, {found}"
             )
         if warps % GROUP_WARPS or columns % (warps // GROUP_WARPS):
             raise self._fail(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import gcd
@@ -55,7 +56,7 @@ def choose_product(
 ) -> Iterator[ConfigAttr]:
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
     to prefer. is_beside: whether others hold SMs beside the kernel, so that blocks of warp groups take tiles while it
-    runs."""
+    runs. What goes with no config of tcgen05 is left to the instructions without it."""
     chosen = given.instruction or best_instruction(product, machine, instruction)
     if given.instruction is None and instruction is None and product.taps:
         chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
@@ -64,6 +65,9 @@ def choose_product(
     choices = known.get(chosen) or partial(choose_blocked, instruction=chosen)
     is_given = given.tile is not None and set(given.tile) == {"m", "n", "k"}
     yield from islice(choices(product, machine, given), 1 if is_given else None)
+    if chosen == "tcgen05" and given.instruction is None and instruction is None:
+        other = best_instruction(product, replace(machine, has_tcgen05=False))
+        yield from islice(choose_blocked(product, machine, given, instruction=other), 1 if is_given else None)
 
 
 def _choose_wgmma(product: Product, machine: Target, given: ConfigAttr, *, is_beside: bool) -> Iterator[ConfigAttr]:

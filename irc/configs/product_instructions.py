@@ -14,6 +14,9 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, SHORT_SUMS, Oper
 _READ_AS = {"tf32": "f32", "u8": "i8"}
 """The types of the IR that hold operands, where they have other names."""
 
+GROUP_COLUMNS = 128
+"""Columns of sums that one warp group loads from Tensor Memory: a thread has a register for each."""
+
 MIN_ROWS = 32
 """Rows from which on warp groups multiply, whatever else."""
 
@@ -122,11 +125,12 @@ def can_use_wgmma(product: Product, machine: Target) -> bool:
 
 
 def can_use_tcgen05(product: Product, machine: Target) -> bool:
-    """Whether products with sums in Tensor Memory can compute this: one product of two matrices that TMA brings, or a
-    producer computes, whose sums begin with zero once, and of which no row is reduced and read again."""
+    """Whether products with sums in Tensor Memory can compute this: of one left matrix, and of matrices that TMA brings
+    or a producer computes, whose sums begin with zero once. Rows that are reduced and read again are those of one warp
+    group."""
     if not machine.has_tcgen05 or tcgen05_operands(product) is None:
         return False
     is_read = product.is_loadable or product.lhs.size != 2
-    is_plain = is_read and product.count == 1 and product.row == 1 and not product.taps
+    is_plain = is_read and product.lhs_count == 1 and product.row <= GROUP_COLUMNS and not product.taps
     is_whole = not (product.is_grouped or product.has_rest or product.block or product.is_promoted)
     return is_plain and is_whole and product.batch * product.m * product.n * product.k > 0

@@ -72,7 +72,8 @@ def _wgmma(space: Space, threads: int) -> Fragment:
 
 
 def _tcgen05(space: Space, threads: int) -> Fragment:
-    (m, n), groups, part = _shape(space), threads // WARP_GROUP, _part_columns(space)
+    (m, n), groups = _shape(space), threads // WARP_GROUP
+    part = n if groups == 1 else _part_columns(space)
     if threads % WARP_GROUP or m % ROWS or n not in WIDTHS or part % groups:
         raise IrcError(
             f"tcgen05 takes tiles of a multiple of {ROWS} rows and {WIDTHS[0]} to {WIDTHS[-1]} columns, a multiple of "

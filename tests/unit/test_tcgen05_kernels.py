@@ -44,14 +44,16 @@ PROGRAMS = {
 """,
     "prologue": "func f(x: bf16[M, K], s: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {\n    return (relu(x) * s) @ w\n}\n",
     "weights": "func f(x: bf16[M, K], w: i8[K, N], s: bf16[N]) -> bf16[M, N] {\n    return x @ (cast(w, bf16) * s)\n}\n",
-    "squares": "func f(x: bf16[M, K], w: bf16[K, N]) -> f32[M] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=1)\n}\n",
-}
-ELSEWHERE = {
     "gating": """func f(x: bf16[M, K], w: bf16[K, N], v: bf16[K, N], b: bf16[N]) -> bf16[M, N] {
     return sigmoid(x @ w + b) * (x @ v)
 }
 """,
     "softmax": "func f(x: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {\n    return softmax(x @ w)\n}\n",
+    "residual": "func f(x: bf16[M, K], w: bf16[K, N], r: bf16[M, N]) -> bf16[M, N] {\n    return rms_norm(x @ w + r)\n}\n",
+    "squares": "func f(x: bf16[M, K], w: bf16[K, N]) -> f32[M] {\n    y = cast(x @ w, f32)\n    return sum(y * y, axis=1)\n}\n",
+}
+ELSEWHERE = {
+    "wide_rows": "func f(x: bf16[M, K], w: bf16[K, 256]) -> bf16[M, 256] {\n    return softmax(x @ w)\n}\n",
     "doubles": "func f(x: f64[M, K], w: f64[K, N]) -> f64[M, N] {\n    return x @ w\n}\n",
     "singles": "func f(x: f32[M, K], w: f32[K, N]) -> f32[M, N] {\n    return x @ w\n}\n",
     "attention": """func f(q: bf16[M, K], k: bf16[N, K], v: bf16[N, K]) -> bf16[M, K] {
@@ -78,7 +80,7 @@ def tile(m: int, n: int, k: int = 64, **fields: Any) -> dict[str, Any]:
 
 
 SASS = [
-    *((name, {}) for name in PROGRAMS if name not in ("prologue", "weights")),
+    *((name, {}) for name in PROGRAMS if name not in ("prologue", "weights", "softmax", "residual")),
     ("matmul", tile(128, 128)),
     ("matmul", tile(256, 128, warps=8)),
     ("gelu", tile(128, 256, warps=8, stages=4)),
@@ -148,6 +150,14 @@ SIMULATED = [
     ("gelu", tile(128, 128, warps=8), (300, 264, 128)),
     ("gelu", tile(128, 256, warps=8), (300, 264, 128)),
     ("gelu", tile(128, 128, schedule="pingpong", warps=4), (512, 264, 128)),
+    ("gating", {}, (300, 200, 136)),
+    ("gating", tile(128, 128, warps=8), (384, 256, 192)),
+    ("gating", tile(128, 64, schedule="pingpong", warps=4), (600, 200, 128)),
+    ("gating", tile(256, 64, warps=8), (600, 128, 128)),
+    ("softmax", {}, (640, 104, 136)),
+    ("softmax", tile(128, 128, schedule="pingpong", warps=4), (1024, 128, 128)),
+    ("residual", {}, (640, 128, 136)),
+    ("residual", tile(128, 64, schedule="pingpong", warps=4), (600, 56, 64)),
     ("squares", tile(128, 64), (400, 200, 72)),
     ("squares", tile(128, 128, warps=8), (400, 200, 72)),
 ]

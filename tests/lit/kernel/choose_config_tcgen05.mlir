@@ -51,3 +51,14 @@ func.func @few_rows(%x: tensor<8x512xbf16>, %w: tensor<512x64xbf16>) -> tensor<8
   }
   func.return %r : tensor<8x64xf32>
 }
+
+// So is what goes with no config of it.
+// CHECK-LABEL: func.func @given
+// CHECK:         config<tile = {m = 64, n = 64, k = 32}, {{.*}} instruction = "mma">
+func.func @given(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %r = kernel.fused @given matmul config<tile = {m = 64, n = 64}> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
+    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  }
+  func.return %r : tensor<512x512xf32>
+}
