@@ -337,8 +337,6 @@ class _Check:
                 f"{product.result.name}",
                 'instruction = "mma"',
             )
-        if (config.split or 1) > 1:
-            raise self._fail(f"no parts of K are added behind tcgen05, found split = {config.split}", "leave it out")
         warps, columns = config.warps or GROUP_WARPS, tile["n"] * product.count
         if tile["m"] % ROWS or columns not in WIDTHS:
             found = f"found {tile['m']} x {tile['n']}" + (f" of {product.count} products" if product.count > 1 else "")

@@ -57,17 +57,6 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 // -----
 
 func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: no parts of K are added behind tcgen05, found split = 2}}
-  %r = kernel.fused @k matmul config<split = 2, instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
-    %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
-    kernel.yield %c : tensor<512x512xf32>
-  }
-  func.return %r : tensor<512x512xf32>
-}
-
-// -----
-
-func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
   // expected-error @below {{kernel k: only wgmma kernels have clusters, found cluster = [2, 1]}}
   %r = kernel.fused @k matmul config<cluster = [2, 1], instruction = "tcgen05"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
     %c = nd.matmul %a, %a {lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
