@@ -72,8 +72,12 @@ def _wgmma(space: Space, threads: int) -> Fragment:
 
 
 def _tcgen05(space: Space, threads: int) -> Fragment:
+    """One warp group has all columns of its rows. Several share a few neighbors each where an epilogue has slices,
+    which a loop may cut further: no element of a slice moves to another group."""
     (m, n), groups = _shape(space), threads // WARP_GROUP
-    part = n if groups == 1 else _part_columns(space)
+    uses = [use.operation for value in space.values for use in value.uses]
+    is_cut = groups > 1 and any(isinstance(op, tile.SliceOp) for op in uses)
+    part = min(_part_columns(space), WIDTHS[0]) if is_cut else n
     if threads % WARP_GROUP or m % ROWS or n not in WIDTHS or part % groups:
         raise IrcError(
             f"tcgen05 takes tiles of a multiple of {ROWS} rows and {WIDTHS[0]} to {WIDTHS[-1]} columns, a multiple of "
