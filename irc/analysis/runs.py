@@ -14,6 +14,17 @@ MANY_RUNS = 64
 LONGEST_COLUMN = 1 << 11
 """Elements of a column, or of a row of short runs, that a block can hold beside those of its neighbors."""
 
+LONGEST_HELD = 16384
+"""Elements of a row that a block holds, so that a second pass over it reads nothing again."""
+
+
+def is_held(shape: Sequence[int], axes: Sequence[int]) -> bool:
+    """Whether a block can hold what one result is reduced from: a short row of neighbors in memory, or nothing."""
+    innermost = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
+    count = prod(shape[axis] for axis in axes)
+    longest = LONGEST_HELD if short_run(shape, axes) == 1 else LONGEST_COLUMN
+    return prod(shape) == 0 or count == 1 or (innermost in axes and count <= longest)
+
 
 def short_run(shape: Sequence[int], axes: Sequence[int]) -> int:
     """Reduced elements that follow each other in memory, where that are few and each result has many such runs, with

@@ -10,7 +10,7 @@ from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from irc.analysis.runs import LONGEST_COLUMN, short_run
+from irc.analysis.runs import is_held
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.terms import Decomposition, Term, count_of, deferred_cast, narrowed, widened
@@ -18,9 +18,6 @@ from irc.ir.dtypes import Element, accumulator
 from irc.ir.extents import dims_of
 from irc.ir.rewriting import Inserter
 from irc.support.extents import varying
-
-LONGEST_HELD = 16384
-"""Elements of a row that a block holds, so that a second pass over it reads nothing again."""
 
 
 def mean_of(x: Term, axes: Sequence[int]) -> Term:
@@ -79,14 +76,6 @@ def _is_read_once(x: SSAValue, axes: Sequence[int]) -> bool:
 
 def _pivot_of(x: SSAValue, axes: Sequence[int], element: Element, at: Inserter) -> Term:
     return deferred_cast(middle_of_three(Term(x, at), axes), element)
-
-
-def is_held(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether a block can hold what one result is reduced from: a short row of neighbors in memory, or nothing."""
-    innermost = max((axis for axis, extent in enumerate(shape) if extent != 1), default=None)
-    count = prod(shape[axis] for axis in axes)
-    longest = LONGEST_HELD if short_run(shape, axes) == 1 else LONGEST_COLUMN
-    return prod(shape) == 0 or count == 1 or (innermost in axes and count <= longest)
 
 
 def middle_of_three(x: Term, axes: Sequence[int]) -> Term:

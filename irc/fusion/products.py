@@ -24,6 +24,7 @@ from irc.analysis.op_classes import (
     size_of,
 )
 from irc.analysis.product_problem import multiplied
+from irc.analysis.runs import LONGEST_COLUMN, is_held
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import (
     absorb_producers,
@@ -265,7 +266,9 @@ def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
     edges = edges_into(graph, i, cluster)
     if len(edges) != 1 or not spans_domain(graph, edges[0], cluster) or not _crosses_whole_sides(graph, cluster, axes):
         return
-    if _meets_result_again(graph, i, cluster) or not graph.absorb(cluster, i):
+    shape = shape_of(op.operands[0])
+    is_short = is_held(shape, axes) or prod(shape[axis] for axis in axes) <= LONGEST_COLUMN
+    if (is_short and _meets_result_again(graph, i, cluster)) or not graph.absorb(cluster, i):
         return
     cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
     cluster.reduced.add(i)
@@ -291,7 +294,8 @@ def sides(graph: FusionGraph, cluster: Cluster) -> tuple[set[int], set[int], set
 
 
 def _meets_result_again(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    """Whether something computed from the reduction also reads the cluster: then the kernel that reads both reduces."""
+    """Whether something computed from the reduction also reads the cluster: then the kernel that reads both reduces,
+    where its blocks hold what that takes."""
     outer = 0
     for member in bits(cluster.members):
         for edge in graph.outer_users(member):

@@ -140,3 +140,27 @@ def test_groups_of_channels_between_convolutions() -> None:
     for each in found:
         result = np.asarray(each(*arrays)).astype(np.float32)
         np.testing.assert_allclose(result, expected, atol=2e-2 * float(np.abs(expected).max()))
+
+
+COLUMNS = """
+func f(x: bf16[2304, 64], w: bf16[64, 64], z: bf16[2304, 64], m: f32[64]) -> (bf16[2304, 64], f32[64]) {
+    d = cast(where(z > 0, x @ w, 0.0), f32)
+    a = cast(z, f32) - m
+    s = sum(d * a, axis=0) * 0.0004
+    return cast(d - a * s - mean(d, axis=0), bf16), s
+}
+"""
+
+
+def test_sums_over_many_rows_of_a_product() -> None:
+    """Its kernel has parts of both, and stores one array beside them."""
+    module = lower(parse(COLUMNS, "columns.irc"), "kernel", arch="sm_90a")
+    (product,) = (op for op in module.walk() if isinstance(op, FusedOp) and op.kind.value == "matmul")
+    assert sum(op.name == "nd.sum" for op in product.walk()) == 2
+    assert sum("tensor<2304x64x" in str(value.type) for value in product.outputs) == 1
+    generator = np.random.default_rng(0)
+    wanted, found = (irc.compile(COLUMNS, target) for target in ("interpret", "sim"))
+    arrays = [generator.normal(size=spec.shape).astype(spec.dtype) for spec in wanted.arguments]
+    for a, b in zip(found(*arrays), wanted(*arrays), strict=True):
+        a, b = (np.asarray(each).astype(np.float32) for each in (a, b))
+        np.testing.assert_allclose(a, b, atol=2e-2 * float(np.abs(b).max()))
