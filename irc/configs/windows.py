@@ -29,6 +29,9 @@ blocks end at different times."""
 MAX_HELD = 96
 """Elements that a thread reads, so that it has them in registers, and an SM has threads enough."""
 
+MAX_HELD_TOGETHER = 128
+"""The same of a kernel of several windows, which takes the registers of half as many threads."""
+
 ROWS = (4, 2, 1)
 """Neighbors of a thread along the outermost dimension that windows reach along."""
 
@@ -48,13 +51,21 @@ def choose_windows(kernel: FusedOp, machine: Target) -> ConfigAttr:
     windows = [op for op in kernel.block.ops if is_window(op)]
     each = min((_elements(op, vector) for op in windows), default=vector)
     multiplies = any(len(op.operands) > 1 for op in windows)
+    is_crowded = not multiplies and len(windows) > 1 and _held(windows, vector) > 2 * MAX_HELD
+    while is_crowded and each > 1 and (each > vector or _held(windows, each) > MAX_HELD_TOGETHER):
+        each //= 2
     threads = PRODUCT_THREADS if multiplies else THREADS
     while each > 1 and ceil_div(elements, threads * each) < machine.sms:
         each //= 2
     while threads > 32 and ceil_div(elements, threads * each) < machine.sms:
         threads //= 2
-    occupancy = 1 if multiplies else None
+    occupancy = 1 if multiplies else 2 if is_crowded else None
     return ConfigAttr.of(tile=TileSizes(d=threads * each), warps=threads // 32, schedule="grid", occupancy=occupancy)
+
+
+def _held(windows: Sequence[Operation], each: int) -> int:
+    """Elements that so many neighbors of the result read of all windows."""
+    return sum(read.elements for op in windows for read in _Windows.of(op).read((each, 1)))
 
 
 def _elements(op: Operation, vector: int) -> int:

@@ -44,7 +44,7 @@ def grow_reductions(graph: FusionGraph) -> list[Cluster]:
     for i in nodes:
         if is_reduction(graph.ops[i]):
             alike.setdefault(_reduced(graph, i), {})[i] = frozenset(_arrays_ahead(graph, i))
-    narrowing = _narrowing(graph)
+    narrowing = _narrowing(graph) | _joining(graph)
     return [_grow(graph, i, alike, narrowing) for i in nodes if graph.is_free(i)]
 
 
@@ -63,6 +63,43 @@ def _narrowing(graph: FusionGraph) -> set[int]:
                 found.update(chain[1:])
                 break
     return found
+
+
+def _joining(graph: FusionGraph) -> set[int]:
+    """Elementwise work on windows alone, up to what joins several of them in one array of fewer bytes: the gradient of
+    a pool of maxima, of four arrays and where they count. A reduction that had it would have all of these stored."""
+    windows: dict[int, frozenset[int]] = {}
+    """The windows that a node is computed from, where it reads nothing else of its shape."""
+    for i, op in enumerate(graph.ops):
+        if is_window(op) and not is_reduction(op) and graph.is_free(i):
+            windows[i] = frozenset([i])
+        elif is_elementwise(op) and graph.is_free(i):
+            owners = [array.owner for array in graph.arrays_read(i, shape_of(op.results[0]))]
+            makers = [graph.index.get(owner, -1) if isinstance(owner, Operation) else -1 for owner in owners]
+            known = [windows.get(maker, frozenset[int]()) for maker in makers]
+            if known and all(known):
+                windows[i] = frozenset[int]().union(*known)
+    found: set[int] = set()
+    for i, joined in windows.items():
+        users = [windows.get(edge.user, frozenset[int]()) for edge in graph.users[i]]
+        size = sum(stored_element(graph.ops[each].results[0]).size for each in joined)
+        if len(joined) > 1 and joined not in users and stored_element(graph.ops[i].results[0]).size < size:
+            found |= _between(graph, i, windows)
+    return found
+
+
+def _between(graph: FusionGraph, i: int, windows: Mapping[int, frozenset[int]]) -> set[int]:
+    """A node and those that it is computed from, short of the windows; none where anything else reads one of these."""
+    found, stack = {i}, [i]
+    while stack:
+        for edge in graph.sources[stack.pop()]:
+            if edge.producer in windows and edge.producer not in found:
+                found.add(edge.producer)
+                stack.append(edge.producer)
+    inside = [each for each in found if each != i]
+    if any(each in graph.escaping or any(e.user not in found for e in graph.users[each]) for each in inside):
+        return set()
+    return {each for each in found if not is_window(graph.ops[each])}
 
 
 def _next_alone(graph: FusionGraph, i: int) -> int | None:

@@ -3,10 +3,10 @@
 Anchors are placed in the order cascade, matmul, reduction, map: a product whose left operand is computed from the rows
 of another is in one kernel with that, a product takes the elementwise work after it, a reduction what surrounds it, a
 product what feeds it alone, and the rest becomes maps and permutations. A reduction leaves what ends the work of a
-window (a depthwise convolution's bias) beside that, where it is stored narrower so. Work on a product and on arguments
-that is wider than the product is done again by the kernels behind it. Last, cheap work goes to the kernel that reads
-it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes of the same values is
-a kernel of its own.
+window (a depthwise convolution's bias), or joins several, beside that, where fewer bytes are stored so. Work on a
+product and on arguments that is wider than the product is done again by the kernels behind it. Last, cheap work goes to
+the kernel that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
+of the same values is a kernel of its own.
 """
 
 from __future__ import annotations

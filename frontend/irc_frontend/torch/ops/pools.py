@@ -76,14 +76,10 @@ class Regular:
         ends = ir.minimum(starts + self.size, self.extent + self.pad)
         return ends - starts if with_padding else ir.minimum(ends, self.extent) - ir.maximum(starts, 0)
 
-    def placed(self, x: Tensor, number: int) -> Tensor:
-        """What each window has, at its place of this number among the elements of the axis; 0 at others."""
-        ones = [1] * x.ndim
-        apart = ir.reduce_window(x, ones, input_dilation=[*ones[: self.axis], self.step, *ones[self.axis + 1 :]])
-        first, length = number * self.apart - self.pad, (self.count - 1) * self.step + 1
-        padded = _padded(apart, self.axis, max(0, first), max(0, self.extent - first - length), 0.0)
-        skipped = max(0, -first)
-        return padded[_at(self.axis, slice(skipped, skipped + self.extent))]
+    @property
+    def around(self) -> int:
+        """The most windows that begin so near to an element that they may have it."""
+        return (self.apart * (self.size - 1)) // self.step + 1
 
     @property
     def behind(self) -> int:
@@ -285,21 +281,41 @@ def _register_max_backward(rank: int, op: Any) -> None:
         ceil_mode: bool,
         places: Tensor,
     ) -> Tensor:
-        """For each place of the windows, the gradients of those that took it, where it lies in x."""
+        """For each element, the gradients of the windows around it that took it."""
         windows = _regular(x, rank, window, stride, padding, dilation, ceil_mode)
-        if math.prod(along.size for along in windows) > MAX_TAPS or not x.size or not grad.size:
+        if math.prod(along.around for along in windows) > MAX_TAPS or not x.size or not grad.size:
             return _scattered(grad, x, places, rank)
+        element = "i32" if math.prod(along.extent for along in windows) < 2**31 - 1 else "i64"
+        narrow, own = places.astype(element), ir.zeros((), element)
+        for along in windows:
+            own = own * along.extent + _along(ir.arange(along.extent, dtype=element), along.axis, x.ndim)
         total: Any = None
-        for numbers in product(*(range(along.size) for along in windows)):
-            place: Any = 0
-            for along, number in zip(windows, numbers, strict=True):
-                at = ir.arange(along.count) * along.step + (number * along.apart - along.pad)
-                place = place * along.extent + _along(at, along.axis, x.ndim)
-            part = ir.where(places == place, wide(grad), 0.0)
-            for along, number in zip(windows, numbers, strict=True):
-                part = along.placed(part, number)
+        for numbers in product(*(range(along.around) for along in windows)):
+            taken = _of_windows_around(narrow + 1, windows, numbers)  # 0 where there is no window
+            part = ir.where(taken == own + 1, wide(_of_windows_around(grad, windows, numbers)), 0.0)
             total = part if total is None else total + part
         return total
+
+
+def _of_windows_around(x: Tensor, windows: Sequence[Regular], numbers: Sequence[int]) -> Tensor:
+    """For each element what the last window has that begins before it, or the one so many before that along each axis;
+    0 where there is none."""
+    lists: dict[str, list[int]] = {"window": [], "input_dilation": [], "low": [], "high": []}
+    along = {each.axis: (each, number) for each, number in zip(windows, numbers, strict=True)}
+    cuts: list[slice] = []
+    for axis in range(x.ndim):
+        if axis not in along:
+            values, cut = (1, 1, 0, 0), slice(None)
+        else:
+            each, number = along[axis]
+            first = (number + 1) * each.step - 1 - each.pad
+            behind = each.extent + each.step - 2 - first - (each.count - 1) * each.step
+            values = each.step, each.step, max(0, first), max(0, behind)
+            cut = slice(max(0, -first), max(0, -first) + each.extent)
+        cuts.append(cut)
+        for held, value in zip(lists.values(), values, strict=True):
+            held.append(value)
+    return ir.reduce_window(x, lists.pop("window"), "sum", **lists)[tuple(cuts)]
 
 
 _register_max_backward(2, aten.max_pool2d_with_indices_backward.default)
