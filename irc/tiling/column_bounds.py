@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from irc.dialects import tile
-from irc.support.integers import ceil_div
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
 from irc.tiling.predicates import Element, Sum
 from irc.tiling.program import Axis
@@ -168,20 +167,29 @@ class ColumnBounds:
 
     def _begin(self, element: Element, most: SSAValue) -> SSAValue:
         """Behind the steps whose last element is a number at most, of an array that does not fall."""
-        return self._searched(element, most, self.column.extent // self.step, self.step - 1)
+        return self._searched(element, most, self.step - 1)
 
     def _end(self, element: Element, most: SSAValue) -> SSAValue:
         """Behind the steps whose first element is a number at most, of an array that does not fall."""
-        return self._searched(element, most, ceil_div(self.column.extent, self.step), 0)
+        return self._searched(element, most, 0)
 
-    def _searched(self, element: Element, most: SSAValue, steps: int, place: int) -> SSAValue:
-        """Behind those of so many steps whose element of a place is a number at most."""
-        code = self._code
+    def _searched(self, element: Element, most: SSAValue, place: int) -> SSAValue:
+        """Behind the steps, of those that have such a place, whose element there is a number at most."""
+        code, extent, rest = self._code, self.column.extent, self.step - 1 - place
+        varies = self.stage.program.varies(extent)
 
         def is_one(trial: SSAValue, known: SSAValue) -> SSAValue:
             step = code(arith.MuliOp(known, code.index(self.step)))
             at = code(arith.AddiOp(step, code.index(place - self.step)))
+            if varies:  # no step may have the place
+                at = code(arith.MaxSIOp(at, code.index(0)))
             number = code(tile.LoadIndexOp(code.view(element.argument), [at], LIMIT, -LIMIT))
             return code.compare("sle", number, most)
 
-        return code(arith.MuliOp(code.search(steps, is_one), code.index(self.step)))
+        if varies:
+            whole = code(arith.AddiOp(code.index(extent), code.index(rest)))
+            steps = code(arith.FloorDivSIOp(whole, code.index(self.step)))
+        else:
+            steps = code.index((extent + rest) // self.step)
+        found = code.search((extent + rest) // self.step, steps, is_one)
+        return code(arith.MuliOp(found, code.index(self.step)))

@@ -33,17 +33,18 @@ class StageCode:
     def view(self, argument: int) -> SSAValue:
         return self.stage.program.argument(argument)
 
-    def search(self, count: int, holds: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
-        """How often a condition holds, of the numbers 1 to `count`, that holds of each before one of which it does. It
-        is given a number, and the number again, or `count` where that is less: the answer is not used there. A digit
-        of the answer is found at a time, by trials that do not wait for each other, as each reads memory."""
+    def search(self, most: int, count: SSAValue, holds: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
+        """How often a condition holds, of the numbers 1 to `count`, at most `most`, that holds of each before one of
+        which it does. It is given a number, and the number again, or `count` where that is less: the answer is not used
+        there. A digit of the answer is found at a time, by trials that do not wait for each other, as each reads
+        memory."""
         found = self.index(0)
-        levels = ceil_div(count.bit_length(), RADIX_BITS)
+        levels = ceil_div(most.bit_length(), RADIX_BITS)
         for shift in reversed(range(0, levels * RADIX_BITS, RADIX_BITS)):
             begin = found
-            for digit in range(1, 1 + min((1 << RADIX_BITS) - 1, count >> shift)):
+            for digit in range(1, 1 + min((1 << RADIX_BITS) - 1, most >> shift)):
                 trial = self(arith.AddiOp(begin, self.index(digit << shift)))
-                known = self(arith.MinSIOp(trial, self.index(count)))
+                known = self(arith.MinSIOp(trial, count))
                 answer = holds(trial, known)
                 is_one = self(arith.AndIOp(answer, self.compare("eq", trial, known)))
                 found = self(arith.SelectOp(is_one, trial, found))

@@ -205,7 +205,8 @@ def test_named_pipelines_are_prefixes_of_each_other() -> None:
         previous = passes
     of_cpu = PIPELINES["cpu"]
     shared = of_cpu.index("lower-to-cpu")
-    assert of_cpu[:shared] == previous[:shared], "a CPU's programs are those of a GPU up to its own passes"
+    of_gpu = [each for each in previous if each != "concat-in-place"]  # buffers of a CPU have no strides
+    assert [*of_cpu[:shared]] == of_gpu[:shared], "a CPU's programs are those of a GPU up to its own passes"
     asked = {"differentiate-nd", "raise-programs"}  # what to differentiate is said by whoever asks
     assert {*PIPELINES["partition"], *previous, *of_cpu} == set(PASSES) - asked
 

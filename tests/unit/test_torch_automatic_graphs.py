@@ -147,10 +147,8 @@ def test_nothing_is_captured_where_that_may_be_noticed(monkeypatch: pytest.Monke
     run = replays_of(scaled, *arguments)
     with monkeypatch.context() as patch:
         if path.endswith("benchmark"):
-            before = torch.backends.cudnn.benchmark
-            torch.backends.cudnn.benchmark = value
-            assert attempts(run, arguments) == 0
-            torch.backends.cudnn.benchmark = before
+            with torch.backends.cudnn.flags(enabled=True, benchmark=value):
+                assert attempts(run, arguments) == 0
         else:
             patch.setattr(path, lambda: value)
             assert attempts(run, arguments) == 0
@@ -161,12 +159,8 @@ def test_settings_of_convolutions_are_of_a_capture() -> None:
     arguments = torch.ones(4), torch.ones(4)
     run = replays_of(scaled, *arguments)
     assert attempts(run, arguments) == 3
-    before = torch.backends.cudnn.deterministic
-    torch.backends.cudnn.deterministic = not before
-    try:
+    with torch.backends.cudnn.flags(enabled=True, deterministic=not torch.backends.cudnn.deterministic):
         assert attempts(run, arguments) == 3 and len(captures) == 2
-    finally:
-        torch.backends.cudnn.deterministic = before
 
 
 def test_graphs_share_the_room_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

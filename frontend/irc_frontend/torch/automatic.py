@@ -80,9 +80,8 @@ share cuBLAS's memory."""
 def is_off() -> bool:
     """Whether nothing is captured unless it is asked for: where the environment does not say otherwise, or every launch
     is waited for."""
-    environment = os.environ
-    is_waited = "1" in map(environment.get, ("IRC_SYNC", "CUDA_LAUNCH_BLOCKING"))
-    return is_waited or environment.get("IRC_GRAPHS") != "automatic"
+    is_waited = "1" in (os.environ.get("IRC_SYNC"), os.environ.get("CUDA_LAUNCH_BLOCKING"))
+    return is_waited or os.environ.get("IRC_GRAPHS") != "automatic"
 
 
 @dataclass(frozen=True)

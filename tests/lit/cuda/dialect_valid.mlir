@@ -199,12 +199,11 @@ cuda.kernel @tensor_memory() grid [1, 1, 1] block 128 {
   cuda.return
 }
 
-// CHECK: cuda.kernel @sums_in_tensor_memory(%x: i32) grid [1, 1, 1] block 128 {
-cuda.kernel @sums_in_tensor_memory(%x: i32) grid [1, 1, 1] block 128 {
+// CHECK: cuda.kernel @sums_in_tensor_memory(%x: i32, %later: i1) grid [1, 1, 1] block 128 {
+cuda.kernel @sums_in_tensor_memory(%x: i32, %later: i1) grid [1, 1, 1] block 128 {
   %t = cuda.thread_id
   %z = arith.constant 0 : index
   %a = cuda.matrix %z from [%z, %z] : !cuda.matrix<bf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
-  %later = arith.cmpi ne, %t, %z : index
   // CHECK: cuda.dot %x[%z], %a, %a if %later by %t {shape = array<i64: 128, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>, overwrites} : i32,
   cuda.dot %x[%z], %a, %a if %later by %t {shape = array<i64: 128, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>, overwrites} : i32, !cuda.matrix<bf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>, !cuda.matrix<bf16, #tile.shared<(128,64):(64,1) swizzle(3,3,3)>>
   // CHECK: cuda.dot %x[%z], %a, %a by %t {shape = array<i64: 128, 64, 64>, instruction = "tcgen05", warps = array<i64: 4, 1>} : i32,
