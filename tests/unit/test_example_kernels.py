@@ -67,11 +67,11 @@ def test_a_product_with_scales_in_blocks_is_one_kernel_of_multiply_adds() -> Non
 
 
 @long(2)
-@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_100a"])
-def test_other_architectures_multiply_with_mma(arch: str) -> None:
+@pytest.mark.parametrize(("arch", "opcode"), [("sm_80", "HMMA"), ("sm_89", "HMMA"), ("sm_100a", "UTCHMMA")])
+def test_other_architectures_have_instructions_of_their_own(arch: str, opcode: str) -> None:
     artifact = compile_artifact(FOLDER / "gating.irc", arch=arch, dims={"M": 256, "N": 256, "K": 256})
     assert anchors(artifact) == ["matmul"]
-    assert uses(opcodes(artifact.kernels[0].cubin), "HMMA")
+    assert uses(opcodes(artifact.kernels[0].cubin), opcode)
 
 
 @long(4)
