@@ -91,12 +91,7 @@ def copy_across_kernels(block: Block) -> set[Operation]:
             if not _is_less_again(op, cone):
                 continue
             copies = shared.setdefault((shape_of(op.operands[0]), reduced_axes(op)), copies)
-        for inner in (other for other in block.ops if other in cone and other.results[0] not in copies):
-            copy = inner.clone(copies)
-            block.insert_op_before(copy, op)
-            copies[inner.results[0]] = copy.results[0]
-            made.add(copy)
-        op.operands[0] = copies[op.operands[0]]
+        made |= _copy(cone, op, copies)
     if made and (function := block.parent_op()) is not None:
         remove_dead_code(function)
     return made
@@ -126,14 +121,24 @@ def copy_behind_cascades(block: Block) -> set[Operation]:
             widened = nd.CastOp(stored.results[0], element_of(value.type))
             block.insert_op_before(widened, op)
             copies[value] = widened.results[0]
-        for inner in (other for other in block.ops if other in cone):
-            copy = inner.clone(copies)
-            block.insert_op_before(copy, op)
-            copies[inner.results[0]] = copy.results[0]
-            made.add(copy)
-        op.operands[0] = copies[op.operands[0]]
+        made |= _copy(cone, op, copies)
     if made and (function := block.parent_op()) is not None:
         remove_dead_code(function)
+    return made
+
+
+def _copy(cone: set[Operation], reduction: Operation, copies: dict[SSAValue, SSAValue]) -> set[Operation]:
+    """Has a reduction read copies of the ops that its operand comes from, before it, and gives these. `copies` has what
+    is read in the place of values, and gets those of the ops that it lacks."""
+    block = reduction.parent_block()
+    assert block is not None
+    made: set[Operation] = set()
+    for inner in (other for other in block.ops if other in cone and other.results[0] not in copies):
+        copy = inner.clone(copies)
+        block.insert_op_before(copy, reduction)
+        copies[inner.results[0]] = copy.results[0]
+        made.add(copy)
+    reduction.operands[0] = copies[reduction.operands[0]]
     return made
 
 
