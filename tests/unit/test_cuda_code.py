@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from declared_kernels import check_op_of_torch, module_of
 
 import irc
 import irc_frontend as ir
@@ -19,8 +19,6 @@ from irc.ir.parser import parse_ir
 from irc.ir.printer import print_ir
 from irc.runtime.artifact import Artifact
 from irc.support.diagnostics import IrcError, render
-from irc_frontend.build import build_module
-from irc_frontend.graph import LEAF, sorted_nodes
 from irc_frontend.kernels import CudaKernel
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -47,15 +45,6 @@ def axpy(**options: Any) -> CudaKernel:
         "reference": lambda x, y, alpha: alpha * x + y,
     }
     return ir.cuda_kernel(**(given | options))
-
-
-def module_of(function: Callable[..., Any], *arrays: Any) -> ModuleOp:
-    """What a GPU would be given of a call with these arrays."""
-    with ir.target("cuda"):
-        inputs = [ir.Tensor(each) for each in arrays]
-        root = function(*inputs).node
-        order = sorted_nodes([root])
-        return build_module(order, [root], [node for node in order if node.op == LEAF])
 
 
 def compiled(function: Callable[..., Any], *arrays: Any) -> Artifact:
@@ -294,14 +283,7 @@ def test_the_example_equalizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_an_op_of_torch() -> None:
-    torch: Any = pytest.importorskip("torch")
-    kernel = axpy()
-    x, y = (torch.linspace(-1, 1, 64).requires_grad_() for _ in range(2))
-    run = torch.compile(lambda x, y: torch.exp(kernel(x, y, 2.0)).sum(), backend="irc", fullgraph=True)
-    run(x, y).backward()
-    expected = torch.exp(2 * x + y).detach()
-    torch.testing.assert_close(x.grad, 2 * expected)
-    torch.testing.assert_close(y.grad, expected)
+    check_op_of_torch(axpy())
 
 
 def test_a_kernel_of_python_may_have_any_name() -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import fake_triton
 import numpy as np
 import pytest
+from declared_kernels import check_op_of_torch, module_of
 from fake_triton import jit
 from noting_device import NotingDevice
-from xdsl.dialects.builtin import ModuleOp
 
 import irc
 import irc_frontend as ir
@@ -39,8 +39,6 @@ from irc.runtime.artifact import Artifact
 from irc.runtime.executor import Executor
 from irc.runtime.plan import Plan
 from irc.support.diagnostics import IrcError
-from irc_frontend.build import build_module
-from irc_frontend.graph import LEAF, sorted_nodes
 from irc_frontend.kernels import TritonKernel
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -69,15 +67,6 @@ def axpy(**options: Any) -> TritonKernel:
         "reference": lambda x, y, alpha: alpha * x + y,
     }
     return ir.triton_kernel(**(given | options))
-
-
-def module_of(function: Any, *arrays: Any) -> ModuleOp:
-    """What a GPU would be given of a call with these arrays."""
-    with ir.target("cuda"):
-        inputs = [ir.Tensor(each) for each in arrays]
-        root = function(*inputs).node
-        order = sorted_nodes([root])
-        return build_module(order, [root], [node for node in order if node.op == LEAF])
 
 
 def compiled(function: Any, *arrays: Any) -> Artifact:
@@ -421,11 +410,4 @@ def test_numbers_that_cannot_be_passed() -> None:
 
 def test_it_is_an_op_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # torch looks for more of Triton than is in its place
-    torch: Any = pytest.importorskip("torch")
-    kernel = axpy()
-    x, y = (torch.linspace(-1, 1, 64).requires_grad_() for _ in range(2))
-    run = torch.compile(lambda x, y: torch.exp(kernel(x, y, 2.0)).sum(), backend="irc", fullgraph=True)
-    run(x, y).backward()
-    expected = torch.exp(2 * x + y).detach()
-    torch.testing.assert_close(x.grad, 2 * expected)
-    torch.testing.assert_close(y.grad, expected)
+    check_op_of_torch(axpy())
