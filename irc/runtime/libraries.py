@@ -311,7 +311,7 @@ def emptier(torch: Any, shape: Sequence[int], strides: Sequence[int], dtype: Any
     quick = getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None)
     if quick is None:
         return partial(torch.empty_strided, shape, strides, dtype=dtype, device="cuda")
-    return partial(quick, shape, strides, dtype)
+    return partial(quick, tuple(shape), tuple(strides), dtype)  # torch.Size is no tuple to it
 
 
 def stream_handle(stream: Any) -> int:

@@ -20,7 +20,7 @@ CALLS = 14
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IRC_GRAPHS", "automatic")
+    monkeypatch.delenv("IRC_GRAPHS", raising=False)
     torch._dynamo.reset()
     torch.manual_seed(0)
 

@@ -18,7 +18,7 @@ from irc.runtime.dlpack import CUDA, LEGACY_STREAM, DeviceArray, is_on_device, r
 from irc.runtime.driver import DriverError
 from irc.runtime.executor import KEPT_ARENA, Executor
 from irc.runtime.launches import Cells, Slots
-from irc.runtime.libraries import library_of, stream_handle
+from irc.runtime.libraries import emptier, library_of, stream_handle
 from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, Record, Scalar, TensorMap, Wait
 from irc.support.diagnostics import IrcError, Span
 from irc.support.shapes import row_major
@@ -203,6 +203,16 @@ def test_memory_that_is_not_there_is_one_clear_error(monkeypatch: pytest.MonkeyP
     broken, _ = a_device(monkeypatch, FakeDriver(1, INVALID_VALUE))
     with pytest.raises(DriverError, match="cuMemAllocFromPoolAsync"):
         broken.allocate(1, 9)
+
+
+def test_a_new_tensor_has_the_shape_that_a_tensor_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch's private function takes tuples, of which `torch.Size` is none."""
+    torch = pytest.importorskip("torch")
+    guards = torch._C._dynamo.guards
+    monkeypatch.setattr(guards, "_empty_strided_cuda", guards._empty_strided_cpu)
+    x = torch.ones(2, 3).t()
+    made = emptier(torch, x.shape, x.stride(), x.dtype)()
+    assert (made.shape, made.stride(), made.dtype) == (x.shape, x.stride(), x.dtype)
 
 
 def test_the_library_of_a_type_is_asked_once_and_none_is_for_host_arrays() -> None:

@@ -50,7 +50,7 @@ backend_module = import_module("irc_frontend.torch.backend")  # whose name is al
 @pytest.fixture(autouse=True)
 def on_a_device(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Tensors of the CPU are those of a device, which has much free memory."""
-    monkeypatch.setenv("IRC_GRAPHS", "automatic")
+    monkeypatch.delenv("IRC_GRAPHS", raising=False)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: -1)
     monkeypatch.setattr(torch.cuda, "get_allocator_backend", lambda: "native")
     monkeypatch.setattr(automatic, "free_memory", lambda device: 1 << 40)
@@ -395,7 +395,7 @@ def test_what_torch_does_in_a_graph_is_known() -> None:
 
 
 def test_what_the_environment_switches_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("IRC_GRAPHS", ""), ("IRC_SYNC", "1"), ("CUDA_LAUNCH_BLOCKING", "1")):
+    for name, value in (("IRC_GRAPHS", "off"), ("IRC_SYNC", "1"), ("CUDA_LAUNCH_BLOCKING", "1")):
         with monkeypatch.context() as patch:
             patch.setenv(name, value)
             assert why(torch.relu, torch.ones(4)) == "it is switched off"

@@ -1,5 +1,5 @@
-"""Graphs of torch that become CUDA graphs by themselves, with `IRC_GRAPHS=automatic`: where the host takes longer to
-enqueue a call than the GPU to do it, and nobody can tell but by the time.
+"""Graphs of torch that become CUDA graphs by themselves: where the host takes longer to enqueue a call than the GPU to
+do it, and nobody can tell but by the time.
 
 What a graph does has to be known for that: programs of irc, and of torch the ops in `SAFE` and those that work element
 by element. Nothing draws random numbers, waits for the device or talks to other processes. Whether it pays follows from
@@ -78,10 +78,9 @@ share cuBLAS's memory."""
 
 
 def is_off() -> bool:
-    """Whether nothing is captured unless it is asked for: where the environment does not say otherwise, or every launch
-    is waited for."""
+    """Whether nothing is captured unless it is asked for: where the environment says so, or every launch is waited for."""
     is_waited = "1" in (os.environ.get("IRC_SYNC"), os.environ.get("CUDA_LAUNCH_BLOCKING"))
-    return is_waited or os.environ.get("IRC_GRAPHS") != "automatic"
+    return is_waited or os.environ.get("IRC_GRAPHS") == "off"
 
 
 @dataclass(frozen=True)

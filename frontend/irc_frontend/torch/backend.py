@@ -68,7 +68,7 @@ def backend(
     Options: `max_shapes`, for how many shapes a graph of dynamic shapes is compiled; torch runs the others. `autotune`,
     True or seconds for each kernel: kernels are tuned that were not before (docs/tuning.md). `graphs`: with
     True, graphs whose shapes are static are CUDA graphs from their second call on; with False none is; without the
-    option and with `IRC_GRAPHS=automatic` those are for which that pays (`irc_frontend.torch.automatic`). Modes:
+    option those are for which that pays (`irc_frontend.torch.automatic`). Modes:
     `default`, `reduce-overhead`, whose graphs is True, `max-autotune`, which tunes, and `max-autotune-no-cudagraphs`,
     which tunes and whose graphs is False."""
     if mode not in MODES:
