@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import Operation
@@ -75,12 +75,16 @@ def _elements(op: Operation, vector: int) -> int:
         return vector * next((rows for rows in ROWS if windows.read((vector, rows))[0].elements <= MAX_HELD), 1)
     size = max(element_of(operand.type).size for operand in op.operands)
     for each in PRODUCTS:
-        runs = (vector, each // vector)
-        if not windows.is_along:
-            runs = closest_runs(each, vector, size, windows.extents, windows.read)
-        if each >= vector and registers(windows.read(runs), each) <= MAX_WINDOW_REGISTERS:
+        run = min(each, vector)
+        if windows.is_along:
+            read = windows.read_apart(each) if windows.row % run else windows.read((run, each // run))
+        elif each >= vector:
+            read = windows.read(closest_runs(each, vector, size, windows.extents, windows.read))
+        else:
+            return vector
+        if registers(read, each) <= MAX_WINDOW_REGISTERS:
             return each
-    return vector
+    return 1
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,15 @@ class _Windows:
     def extents(self) -> list[int]:
         """Of the outer dimensions."""
         return [self.iteration.dims[i].extent for i in self.outer]
+
+    @property
+    def row(self) -> int:
+        """Elements of the result that lie side by side along one dimension."""
+        return self.iteration.dims[self.inner].extent if self.inner >= 0 else 1
+
+    def read_apart(self, each: int) -> list[Read]:
+        """What each operand's windows read of a thread's elements that are in several rows: none of it twice."""
+        return [replace(one, axes=(Reach(each, 1, 0, 1), *one.axes)) for one in self.read(())]
 
     def read(self, runs: Sequence[int]) -> list[Read]:
         """What each operand's windows read of a thread's elements, so many side by side along each dimension."""
