@@ -78,7 +78,7 @@ share cuBLAS's memory."""
 
 
 def is_off() -> bool:
-    """Whether nothing is captured unless it is asked for: where the environment says so, or every launch is waited for."""
+    """Whether nothing is captured but where it is asked for: the environment says so, or every launch is waited for."""
     is_waited = "1" in (os.environ.get("IRC_SYNC"), os.environ.get("CUDA_LAUNCH_BLOCKING"))
     return is_waited or os.environ.get("IRC_GRAPHS") == "off"
 
