@@ -306,11 +306,11 @@ def _of_rows(rows: int, problem: CascadeProblem, machine: Target, given: ConfigA
 
 def _schedule(problem: CascadeProblem) -> str:
     """Blocks stay on their SMs, and load for a tile while they multiply for the one before. Where the work of tiles
-    differs, they take the next one when they have loaded all of one. Of gradients, which were not timed so, and of rows
-    that are one tile, the longest begin first, on the next SM that is free."""
+    differs, they take the next one when they have loaded all of one; of gradients not where tiles are over so soon that
+    each has to wait for its number. Of rows that are one tile, the longest begin first, on the next SM that is free."""
     if not problem.is_masked:
         return "persistent"
-    if problem.scores == 1 and problem.rows > WGMMA_ROWS:
+    if problem.rows > WGMMA_ROWS and (problem.scores == 1 or problem.steps > SHORT):
         return "dynamic"
     return "grid" if problem.steps > SHORT else "persistent"
 
