@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,26 +12,15 @@ from torch.fx import Node
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.ops import EMPTY, VIEWS
 
-CALLS = "<calls>"
-"""The file of a function that calls an operator: with one sample a line."""
-
-
-@dataclass(frozen=True)
-class Left:
-    """A node that torch runs. text: what it is, and why: `sort.default (no rule)`; line: where `CALLS` has the call that
-    it is of, None if it does not say."""
-
-    text: str
-    line: int | None
-
 
 @dataclass(frozen=True)
 class Graph:
-    """programs: how many irc compiled. left: without views and memory as it is, which compute nothing."""
+    """programs: how many irc compiled. left: the nodes that torch runs, and why, `sort.default (no rule)`; without views
+    and memory as it is, which compute nothing."""
 
     is_backward: bool
     programs: int
-    left: tuple[Left, ...]
+    left: tuple[str, ...]
 
 
 @contextmanager
@@ -49,20 +37,12 @@ def _graph(kind: str, compiled: Compiled) -> Graph:
     return Graph(
         kind == "backward",
         len(compiled.programs),
-        tuple(Left(f"{_name(node)} ({division.reasons.get(node, 'made by torch')})", _line(node)) for node in left),
+        tuple(f"{_name(node)} ({division.reasons.get(node, 'made by torch')})" for node in left),
     )
 
 
 def _name(node: Node) -> str:
     return str(node.target).removeprefix("aten.")
-
-
-_LINE = re.compile(rf'File "{CALLS}", line (\d+)')
-
-
-def _line(node: Node) -> int | None:
-    found = _LINE.search(node.meta.get("stack_trace") or "")
-    return int(found[1]) if found else None
 
 
 def _computes_nothing(node: Node) -> bool:

@@ -14,8 +14,7 @@ HEAD = """<!-- Written by `make test-opinfo`. -->
 
 Each operator of PyTorch's own tests (OpInfo), called with its samples of f32 and bf16 through
 `torch.compile(op, backend="irc")` on the target `cpu`, beside eager torch; `tests/operators` has the rules of what is right.
-{samples} Up to 32 calls are compiled in one function; those of one
-with a problem are compiled again alone.
+{samples} Each call is compiled by itself.
 
 | word | |
 |---|---|

@@ -6,9 +6,9 @@ import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
-import checking
 import pytest
 import samples
 import sweep
@@ -20,6 +20,8 @@ from outcomes import Outcome, joined
 from table import rows, table, wholly_compiled
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
+
+from irc.driver.compiler import ARTIFACTS
 
 COMPILED = """add clamp exp where remainder floor_divide nn.functional.gelu nn.functional.mse_loss sum var argmax cumsum
 mm baddbmm nn.functional.linear softmax nn.functional.layer_norm cat roll gather nn.functional.embedding tril
@@ -55,13 +57,13 @@ def test_every_pattern_of_windows_names_an_operator() -> None:
     assert [each for each in windows.PATTERNS if not any(fnmatch(name, each) for name in OPERATORS)] == []
 
 
-@pytest.mark.parametrize("name", ["amax", "unsqueeze", "nn.functional.conv1d", "nn.functional.dropout"])
-def test_calls_compiled_together_count_as_they_do_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = check(OPERATORS[name], "f32", limit=6)
-    monkeypatch.setattr(checking, "MAX_TOGETHER", 1)
-    alone = check(OPERATORS[name], "f32", limit=6)
-    for a, b in ((together.forward, alone.forward), (together.gradient, alone.gradient)):
-        assert (a.word, a.right, a.compiled, a.left) == (b.word, b.right, b.compiled, b.left)
+def test_calls_of_one_structure_share_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dilation of 1 and of (1,), a stride of 2 and of (2,): the cache has the program of one for all."""
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("IRC_TARGET", "cpu")
+    outcome = check(OPERATORS["nn.functional.max_pool1d"], "f32", limit=24)
+    assert (outcome.forward.word, outcome.gradient.word) == ("irc", "irc")
+    assert 0 < len(list((tmp_path / ARTIFACTS).iterdir())) < outcome.calls
 
 
 def test_what_torch_keeps_is_named() -> None:
