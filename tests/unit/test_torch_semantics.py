@@ -210,6 +210,20 @@ def test_log_softmax(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> No
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("correction", [None, 0, 1.5, 5, 5.5])
+def test_variances_of_any_correction(correction: float | None, dtype: torch.dtype, seen: list[Compiled]) -> None:
+    """Of 5 elements: infinite where none are left, also behind the point."""
+
+    def f(x: torch.Tensor) -> Any:
+        return torch.var_mean(x, 1, correction=correction)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    x = torch.randn(4, 5, dtype=dtype)
+    torch.testing.assert_close(compiled(f)(x), f(x))
+    assert not any(node for graph in seen for level in graph.division.left for node in level)
+
+
 def test_autocast() -> None:
     model = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.LayerNorm(16), nn.Linear(16, 4))
     run, x = compiled(model), torch.randn(8, 16)

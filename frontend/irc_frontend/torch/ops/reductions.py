@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 import irc_frontend as ir
+from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import truth
-from irc_frontend.torch.rules import Left, element_of, rule
+from irc_frontend.torch.rules import element_of, rule
 
 aten = torch.ops.aten
 
@@ -48,19 +50,19 @@ def _prod(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = No
 
 @rule(aten.var.correction)
 def _var(x: Tensor, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
-    return x.var(axes_of(x, dim), keepdims=keepdim, correction=_whole(1 if correction is None else correction))
+    """Of what is no integer, the variance of all elements in other proportion."""
+    axes = axes_of(x, dim)
+    if correction is None or correction == int(correction):
+        return x.var(axes, keepdims=keepdim, correction=1 if correction is None else int(correction))
+    count = math.prod(x.shape[axis] for axis in axes)
+    left = max(count - correction, 0.0)
+    return wide(x).var(axes, keepdims=keepdim) * (count / left if left else math.inf)
 
 
 @rule(aten.var_mean.correction)
 def _var_mean(x: Tensor, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False) -> Any:
     variance = _var(x, dim, correction=correction, keepdim=keepdim)
     return variance, x.mean(axes_of(x, dim), keepdims=keepdim)
-
-
-def _whole(correction: float) -> int:
-    if correction != int(correction):
-        raise Left("a correction that is no integer")
-    return int(correction)
 
 
 @rule(aten.amax.default)
