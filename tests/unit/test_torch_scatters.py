@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import irc_frontend as ir
 from irc_frontend.graph import sorted_nodes
 from irc_frontend.torch.ops.indexing import added
-from irc_frontend.torch.rules import why_left
+from irc_frontend.torch.rules import RULES, why_left
 
 aten = torch.ops.aten
 
@@ -68,3 +68,35 @@ def test_scatters_with_too_many_comparisons_stay_with_torch_on_a_gpu() -> None:
     assert why_left(few, "cuda") is None
     assert why_left(many, "cuda") == f"a scatter of {1 << 18} to {1 << 18} places, too many to compare"
     assert why_left(node_of(classes, (8192, 50257), op=aten.scatter.value), "cuda") is None
+
+
+@pytest.mark.parametrize("includes_x", [True, False])
+@pytest.mark.parametrize(
+    ("reduce", "dtype"),
+    [(reduce, dtype) for reduce in ("prod", "amax", "amin") for dtype in (torch.float32, torch.int32)]
+    + [("mean", torch.float32)],
+)
+def test_reductions_of_what_falls_on_one_place(reduce: str, dtype: torch.dtype, includes_x: bool) -> None:
+    """Several on one, none on the last; a NaN is every extreme."""
+    generator = torch.Generator().manual_seed(0)
+    x, source = (torch.randint(-4, 5, shape, generator=generator).to(dtype) for shape in ((4, 3), (9, 3)))
+    if dtype is torch.float32:
+        source[2, 1] = torch.nan
+    rows = torch.randint(0, 3, (9,), generator=generator)
+    places = torch.randint(0, 3, (9, 3), generator=generator)
+    for op, indices in ((aten.index_reduce, rows), (aten.scatter_reduce, places)):
+        wanted = op(x, 0, indices, source, reduce, include_self=includes_x)
+        rule = RULES[getattr(op, "default" if op is aten.index_reduce else "two")]
+        with ir.target("cpu"):
+            arrays = [ir.Tensor(each.numpy()) for each in (x, indices, source)]
+            found = rule.record(arrays[0], 0, *arrays[1:], reduce, include_self=includes_x).numpy()
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduce", ["prod", "amax", "amin"])
+def test_reductions_that_are_sorted_stay_with_torch_on_a_gpu(reduce: str) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return aten.scatter_reduce(x, 0, torch.zeros(x.shape, dtype=torch.int64, device=x.device), x, reduce)
+
+    node = node_of(f, (8, 4), op=aten.scatter_reduce.two)
+    assert why_left(node, "cuda") == f"a scatter by {reduce}"

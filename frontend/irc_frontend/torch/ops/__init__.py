@@ -10,6 +10,7 @@ from irc_frontend.torch.ops import (
     elementwise,
     fractional_pools,
     functions,
+    grouping,
     indexing,
     making,
     masks,

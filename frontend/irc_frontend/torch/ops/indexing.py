@@ -280,26 +280,6 @@ def _cut(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x[tuple(slice(0, extent) for extent in shape)]
 
 
-@rule(aten.scatter_reduce.two)
-def _scatter_reduce(
-    x: Tensor, dim: int, indices: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Sums and means; of what nothing falls on, x."""
-    if reduce not in ("sum", "mean"):
-        raise Left(f"a scatter by {reduce}")
-    if not x.node.is_float and reduce == "mean":
-        raise Left("a mean of integers")
-    indices = inside(x, dim, indices)
-    hits = added(ir.zeros(x.shape, "i32"), dim, indices, ir.ones(indices.shape, "i32"))
-    given = wide(x)
-    base = given if include_self else ir.where(hits > 0, 0, given)
-    total = added(base, dim, indices, source.astype(base.element))
-    if reduce == "sum":
-        return total
-    count = hits + 1 if include_self else ir.maximum(hits, 1)
-    return total / count.astype(total.element)
-
-
 @rule(aten.masked_fill.Tensor, aten.masked_fill.Scalar)
 def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     return ir.where(mask, promoted(value, x.element), x)
