@@ -27,7 +27,7 @@ COMPILED = """add clamp exp where remainder floor_divide nn.functional.gelu nn.f
 mm baddbmm nn.functional.linear softmax nn.functional.layer_norm cat roll gather nn.functional.embedding tril
 nn.functional.nll_loss logsumexp nn.functional.conv2d nn.functional.conv_transpose1d nn.functional.avg_pool2d nn.functional.adaptive_max_pool2d searchsorted
 nn.functional.fractional_max_pool3d nn.functional.lp_pool2d nn.functional.fold
-_weight_norm grid_sampler_2d grid_sampler_3d masked_scatter""".split()
+_weight_norm grid_sampler_2d grid_sampler_3d masked_scatter mode nn.functional.pdist""".split()
 """Operators that leave nothing to torch."""
 
 OPERATORS = {samples.name_of(op): op for op in samples.operators()}

@@ -27,12 +27,12 @@ def _searchsorted(
     """For each wanted number how many of its row are less, or with `right` not greater."""
     if sorter is not None:
         ordered = ir.take_along_axis(ordered, inside(ordered, -1, sorter), ordered.ndim - 1, mode="clip")
-    return _bisected(ordered, _as_tensor(wanted, ordered), right or side == "right")
+    return bisected(ordered, _as_tensor(wanted, ordered), right or side == "right")
 
 
 @rule(aten.bucketize.Tensor, aten.bucketize.Scalar)
 def _bucketize(wanted: Like, ordered: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    return _bisected(ordered, _as_tensor(wanted, ordered), right)
+    return bisected(ordered, _as_tensor(wanted, ordered), right)
 
 
 def _as_tensor(x: Like, other: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def _number(x: Number, other: Tensor) -> Number:
     return x
 
 
-def _bisected(ordered: Tensor, wanted: Tensor, right: bool) -> Tensor:
+def bisected(ordered: Tensor, wanted: Tensor, right: bool) -> Tensor:
     """NaN is greater than all numbers."""
     extent = ordered.shape[-1]
     low = ir.zeros(wanted.shape, "i64")

@@ -10,6 +10,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.ordering import sorted_with_indices
 from irc_frontend.tensor import Tensor
+from irc_frontend.torch.ops.scans import Parts, running
 from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
@@ -89,3 +90,31 @@ def _median(x: Tensor) -> Tensor:
 @rule(aten.nanmedian.default, targets=["cpu"])
 def _nanmedian(x: Tensor) -> Tensor:
     return _nanmedian_dim(x.reshape(x.size), 0)[0]
+
+
+@rule(aten.mode.default, targets=["cpu"])
+def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The least of the elements that are there most often, and where its last is. In order, the last of equals knows
+    how many there are: as many as from the last element on that differs from the one before it."""
+    values, indices = sorted_with_indices(x, dim)
+    if not x.ndim:
+        return values, indices
+    axis = dim % x.ndim
+    extent = x.shape[axis]
+    if not extent:
+        raise Left("nothing to take a mode of")
+    before, behind = (_span(values, axis, start, start + extent - 1) for start in (0, 1))
+    differs = ir.concatenate([ir.ones(_span(x, axis, 0, 1).shape, "bool"), ~ir.equal(before, behind)], axis)
+    places = ir.arange(extent).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
+
+    def combine(earlier: Parts, later: Parts) -> Parts:
+        return (ir.maximum(earlier[0], later[0]),)
+
+    (starts,) = running(combine, (ir.where(differs, places, 0),), axis, (0,))
+    at = ir.argmax(places - starts, axis, True)
+    found, where = (ir.take_along_axis(part, at, axis, mode="clip") for part in (values, indices))
+    return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
+
+
+def _span(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    return x[(*[slice(None)] * axis, slice(start, stop))]
