@@ -81,6 +81,22 @@ def test_polygamma_is_right_on_both_sides_of_zero(n: int) -> None:
     close(found, torch.special.polygamma(n, wide).numpy())
 
 
+@pytest.mark.parametrize("prefix", ["", "shifted_"])
+@pytest.mark.parametrize("letter", "tuvw")
+def test_chebyshev_polynomials_of_degrees_in_an_array(letter: str, prefix: str) -> None:
+    """Between the ends, at them and beyond them; of degrees that are negative or no integers too."""
+    name = f"special_{prefix}chebyshev_polynomial_{letter}"
+    op = getattr(aten, name)
+    x = np.concatenate([np.linspace(-1.5, 1.5, 61), [0.9999, -0.9999, 3.7, -9.0, 1e5, -1e5]]).astype(np.float32)
+    n = np.concatenate([np.arange(-2, 7), [2.75, 20, 33]]).astype(np.float32)
+    wanted = op(torch.from_numpy(x).double()[:, None], torch.from_numpy(n).double()).numpy()
+    with ir.target("cpu"):
+        found = RULES[op.default].record(ir.Tensor(x[:, None]), ir.Tensor(n)).numpy()
+        of_three = RULES[op.n_scalar].record(ir.Tensor(x), 3).numpy()
+    close(found, wanted, atol=1e-6)
+    close(of_three, wanted[:, list(n).index(3)], atol=1e-6)
+
+
 def test_f64_stays_with_torch() -> None:
     with pytest.raises(Left, match="in f64"):
         RULES[aten.lgamma.default].record(ir.Tensor(np.ones(2)))

@@ -16,6 +16,7 @@ from irc_frontend.torch.ops import (
     masks,
     norms,
     packed,
+    polynomials,
     pools,
     products,
     reductions,
