@@ -1,4 +1,5 @@
-"""Kernels written in Python, functions with loops over tiles, in CUDA C++ and in Triton (docs/kernels.md)."""
+"""Kernels of the user: written in Python as loops over tiles (docs/kernels.md), in CUDA C++ or in Triton
+(docs/cuda-kernels.md)."""
 
 from irc_frontend.kernels.code import CudaKernel, cuda_kernel
 from irc_frontend.kernels.kernel import Kernel, addmm, atomic_add, copy_of, empty, empty_like, kernel

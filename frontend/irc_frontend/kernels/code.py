@@ -56,7 +56,7 @@ def cuda_kernel(
     reference: Callable[..., Any] | None = None,
 ) -> CudaKernel:
     """A kernel of CUDA C++, `extern "C" __global__ void name(...)` in the text, as a function of arrays
-    (docs/kernels.md#kernels-in-cuda-c).
+    (docs/cuda-kernels.md#cuda-c).
 
     `operands` and `results` declare arrays and numbers, `"x: T[M, K], w: f32[K], eps: f32"`: the kernel has a pointer
     for each array, of operands first. Names of extents, of numbers and of element types are constants in the text.

@@ -32,7 +32,7 @@ def triton_kernel(
     zeroed: Sequence[str] = (),
     reference: Callable[..., Any] | None = None,
 ) -> TritonKernel:
-    """A function under `triton.jit` as a function of arrays (docs/kernels.md#functions-of-triton).
+    """A function under `triton.jit` as a function of arrays (docs/cuda-kernels.md#triton).
 
     `operands` and `results` declare arrays and numbers, `"x: T[M, K], eps: f32"`, by the names of the function's
     parameters. A parameter is an array, a number, an extent, or one of `values`, `{"BLOCK": 1024, "stride": lambda K:
