@@ -116,6 +116,16 @@ ATOMS: dict[str, Atom] = {
             {"i8": ("i32",)},
         ),
         Atom(
+            "m16n8k16_b8",
+            16,
+            8,
+            16,
+            ((Mode(4, 1, 4), Mode(8, 0, 1)), (Mode(4, 1, 1), Mode(2, 0, 8))),
+            ((Mode(4, 0, 4), Mode(8, 1, 1)), (Mode(4, 0, 1),)),
+            _C16,
+            {"i8": ("i32",)},
+        ),
+        Atom(
             "m8n8k4",
             8,
             8,
@@ -128,7 +138,7 @@ ATOMS: dict[str, Atom] = {
     )
 }
 """The atoms of mma.sync, of those on the same operands the fastest first. m16n8k8 holds operands of 32 and 64 bits,
-m16n8k8_b16 those of 16. m16n8k8 of f64 is an instruction of sm_90 and
+m16n8k8_b16 those of 16; m16n8k16_b8 those of 8. m16n8k8 of f64 is an instruction of sm_90 and
 later (DMMA.16x8x8)."""
 
 MMA_OPERANDS = tuple(dict.fromkeys(element for atom in ATOMS.values() for element in atom.accumulators))

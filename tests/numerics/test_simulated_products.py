@@ -289,6 +289,18 @@ def test_shapes_of_warps_and_sums_of_f16(
         program.check()
 
 
+@long(2)
+@pytest.mark.parametrize("shape", [(16, 8, 32), (16, 8, 16)], ids=str)
+@pytest.mark.parametrize("majors", MAJORS)
+@pytest.mark.parametrize("element", ["i8", "u8"])
+def test_shapes_of_warps_of_bytes(element: str, majors: str, shape: tuple[int, int, int]) -> None:
+    text = product_text(element, 65, 50, 41, majors, result="i32")
+    program = lowered(text, (32, 32, 32), arch="sm_80", stages=3, shape=shape)
+    made = {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)}
+    assert made == {"m16n8k32" if shape[2] == 32 else "m16n8k16_b8"}
+    program.check()
+
+
 @long(4)
 @both_times
 @pytest.mark.parametrize("majors", MAJORS)
@@ -346,9 +358,11 @@ def test_sums_that_programs_ask_for(name: str, precision: str, arch: str) -> Non
     lowered(ASKED[name].format(precision=precision), arch=arch).check()
 
 
-def test_a_step_of_eight_is_the_shorter_instruction() -> None:
-    program = lowered(product_text("bf16", 32, 32, 40), (32, 32, 8), arch="sm_80", stages=1)
-    assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8_b16"}
+@pytest.mark.parametrize(("element", "step", "name"), [("bf16", 8, "m16n8k8_b16"), ("i8", 16, "m16n8k16_b8")])
+def test_a_short_step_is_the_shorter_instruction(element: str, step: int, name: str) -> None:
+    text = product_text(element, 32, 32, 40, result="i32" if element == "i8" else None)
+    program = lowered(text, (32, 32, step), arch="sm_80", stages=1)
+    assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {name}
     program.check()
 
 

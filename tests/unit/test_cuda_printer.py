@@ -177,6 +177,7 @@ MMA = {
     "m16n8k16": (("bf16", 8, 4, "f32", 4), ("f16", 8, 4, "f32", 4)),
     "m16n8k8": (("f32", 4, 2, "f32", 4),),
     "m16n8k32": (("i8", 16, 8, "i32", 4),),
+    "m16n8k16_b8": (("i8", 8, 4, "i32", 4),),
     "m8n8k4": (("f64", 1, 1, "f64", 2),),
 }
 MMA_SM90 = {"m16n8k8": (("f64", 4, 2, "f64", 4),)}
@@ -249,7 +250,8 @@ def test_family_compiles(family: str, arch: str) -> None:
 def test_matrix_instructions() -> None:
     body, arguments = FAMILIES["mma"]
     counts = opcodes(build(kernel(body, arguments), "sm_80").cubin)
-    for opcode in ("HMMA.16816.F32.BF16", "HMMA.16816.F32", "HMMA.1688.F32.TF32", "IMMA.16832.S8.S8", "DMMA.884"):
+    integers = "IMMA.16832.S8.S8", "IMMA.16816.S8.S8"
+    for opcode in ("HMMA.16816.F32.BF16", "HMMA.16816.F32", "HMMA.1688.F32.TF32", *integers, "DMMA.884"):
         assert uses(counts, opcode), counts
     assert uses(opcodes(build(kernel(mmas(MMA_SM90), "")).cubin), "DMMA.16x8x8")
     body, arguments = FAMILIES["shared"]

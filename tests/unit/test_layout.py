@@ -343,7 +343,7 @@ def ptx_operand(name: str, operand: str, lane: int, i: int) -> tuple[int, int]:
     group, within = lane >> 2, lane % 4
     if name == "m8n8k4":
         return {"a": (group, within), "b": (within, group), "c": (group, within * 2 + i)}[operand]
-    run = {"m16n8k8": 1, "m16n8k8_b16": 2, "m16n8k16": 2, "m16n8k32": 4}[name]
+    run = {"m16n8k8": 1, "m16n8k8_b16": 2, "m16n8k16": 2, "m16n8k16_b8": 4, "m16n8k32": 4}[name]
     if operand == "c":
         return (group + 8 * (i // 2), within * 2 + i % 2)
     if operand == "b":

@@ -24,6 +24,7 @@ from irc.interpreters.sim.matrix_fragments import (
 from irc.interpreters.sim.mbarrier import Mbarrier, MbarrierError
 from irc.interpreters.sim.shared_matrix import Descriptor, swizzled
 from irc.interpreters.sim.tensor_box import TensorBox
+from irc.layout.instructions import ATOMS
 from irc.layout.shared import Swizzle, panels
 
 WIDTHS = {32: 1, 64: 2, 128: 3}
@@ -111,7 +112,7 @@ def test_register_operands_lie_as_ptx_says(size: int) -> None:
         assert registers[lane, i] == tile[row, column]
 
 
-@pytest.mark.parametrize("instruction", ["m16n8k16", "m16n8k8", "m16n8k32", "m8n8k4"])
+@pytest.mark.parametrize("instruction", ATOMS)
 def test_the_fragments_of_mma_make_its_product(instruction: str) -> None:
     rng = np.random.default_rng(0)
     a, b, c = mma_fragments(instruction)

@@ -228,8 +228,8 @@ class RegistersFenceOp(EffectOp):
 class MmaOp(EffectOp):
     """acc += a b by one warp, mma.sync (PTX ISA, 9.7.14.5), on slices of register arrays of the operands' own types.
 
-    m16n8k16 on bf16, f16; m16n8k8 on f32 rounded to tf32, or `truncated` to it; m16n8k32 on i8 (`unsigned_lhs`,
-    `unsigned_rhs` for u8); m8n8k4 on f64, and from sm_90 on m16n8k8.
+    m16n8k16 and m16n8k8_b16 on bf16, f16; m16n8k8 on f32 rounded to tf32, or `truncated` to it; m16n8k32 and
+    m16n8k16_b8 on i8 (`unsigned_lhs`, `unsigned_rhs` for u8); m8n8k4 on f64, and from sm_90 on m16n8k8.
     """
 
     name = "cuda.mma"
