@@ -1,6 +1,6 @@
 """Files and lines of Python by folder: of the working tree and, with --since REV, of a commit beside it.
 
-`--subjects` counts irc by what it can do instead: subjects that have files of their own, and the rest.
+`--subjects` counts irc by what it can do instead: subjects that have files of their own, and what else each level has.
 """
 
 from __future__ import annotations
@@ -44,10 +44,30 @@ SUBJECTS = {
         irc/passes/tile/pipeline*.py irc/passes/tile/prefetch_loads.py irc/passes/tile/rings.py""",
     "interfaces, verifiers, reports": """irc/ir/iteration.py irc/ir/discardable.py irc/ir/dominance.py
         irc/analysis/invariants.py irc/driver/manager.py irc/driver/reports.py irc/dialects/tile/protocol.py""",
+    "tcgen05": "irc/*/tcgen05.py irc/*/tensor_memory.py",
+    "kernels in CUDA C++, Triton": """irc/codegen/triton_compiler.py irc/codegen/users_code.py irc/codegen/images.py
+        irc/codegen/elf.py""",
+    "dynamic tiles, serial split": """irc/*/queue_tiles.py irc/dialects/tile/queue.py irc/lowering/tickets.py
+        irc/lowering/serial_stores.py irc/support/semaphores.py""",
+    "unaligned rows": """irc/*/staged.py irc/*/realigned.py irc/*/row_ends.py irc/lowering/swizzled_runs.py
+        irc/layout/box*.py irc/layout/lane_swizzles.py irc/*/alignment*.py irc/*/align_operands.py""",
+    "math of the device": "irc/expansion/* irc/*/expand_*math.py irc/ir/math_library.py irc/*/prelude_math.py",
+    "concats in place": "irc/*/concat_in_place.py irc/dialects/nd/joined.py",
+    "lowering in processes": """irc/driver/kernel_processes.py irc/driver/kernel_worker.py irc/driver/apart.py
+        irc/ir/plain_ops.py irc/support/processors.py""",
+    "the learned cost model": "irc/configs/features.py irc/configs/learned.py",
+    "CUTLASS": "irc/codegen/cutlass/*",
+    "what else is of text and nd": """irc/language/* irc/dialects/nd/* irc/*/nd/* irc/interpreters/nd* irc/autodiff/*
+        irc/canonicalization/* irc/decomposition/*""",
+    "what else is of kernel": "irc/dialects/kernel/* irc/*/kernel/* irc/fusion/* irc/configs/* irc/splitting/*",
+    "what else is of tile": """irc/dialects/tile/* irc/*/tile/* irc/interpreters/tile* irc/tiling/* irc/scheduling/*
+        irc/layout/* irc/layout_assignment/* irc/dialects/layouts.py""",
+    "what else is of cuda": "irc/dialects/cuda/* irc/*/cuda/* irc/lowering/* irc/codegen/* irc/interpreters/sim/*",
+    "what else is of the host": "irc/dialects/host/* irc/*/host/* irc/planning/* irc/runtime/*",
 }
 """The files of each, as patterns; a file is of the first that it fits."""
 
-OTHER = "what they share, and the rest"
+OTHER = "what levels share"
 
 Sizes = dict[str, tuple[int, int]]
 """Files and lines of each folder; a room has those of all its folders."""
