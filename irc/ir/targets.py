@@ -147,12 +147,6 @@ class Target:
         """Seconds that one more launch takes, however little it does."""
         return self.costs.launch / (self.sms * self.clock)
 
-    @property
-    def capability(self) -> tuple[int, int]:
-        """The compute capability, (9, 0) for `sm_90a`."""
-        digits = self.name.removeprefix("sm_").rstrip("a")
-        return int(digits[:-1]), int(digits[-1])
-
 
 _MMA_SM80: Mapping[str, tuple[tuple[int, int, int], ...]] = MappingProxyType(
     {

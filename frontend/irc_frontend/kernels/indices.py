@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xdsl.ir.affine import AffineExpr
 
 from irc.support.diagnostics import IrcError
-from irc.support.integers import ceil_div
 from irc_frontend.graph import fail
 from irc_frontend.tile_indices import TileIndex, open_trace
 
@@ -133,11 +132,6 @@ class LoopTile(Unknown):
     def is_ragged(self) -> bool:
         """Whether its last tile goes beyond the end."""
         return self.extent % self.step != 0
-
-    @property
-    def covered(self) -> int:
-        """Elements of all tiles together."""
-        return ceil_div(self.extent, self.step) * self.step
 
     @property
     def begin(self) -> Index:

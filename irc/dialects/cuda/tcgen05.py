@@ -21,7 +21,7 @@ from irc.dialects.cuda.tensor_core import DescriptorBase
 from irc.dialects.cuda.types import RegistersType, size_of
 from irc.ir.operations import EffectOp
 from irc.ir.properties import flag, number
-from irc.layout.tcgen05 import COLUMNS, LOADS, MIN_COLUMNS, OPERAND_BYTES, OPERANDS, WIDTHS
+from irc.layout.tcgen05 import COLUMNS, LOADS, MIN_COLUMNS, OPERANDS, WIDTHS
 
 _LAYOUTS = {0: 0, 128: 2, 64: 4, 32: 6}
 """The layout type of a descriptor by the swizzle's width (PTX ISA, 9.7.16.4.1, bits 61 to 63)."""
@@ -128,11 +128,6 @@ class Tcgen05MmaOp(EffectOp):
                 "transpose_rhs": flag(transpose_rhs),
             },
         )
-
-    @property
-    def depth(self) -> int:
-        """Elements along K."""
-        return OPERAND_BYTES // size_of(self.lhs_type)
 
     def verify_(self) -> None:
         n, lhs, rhs = self.n.value.data, str(self.lhs_type), str(self.rhs_type)

@@ -88,10 +88,6 @@ class RegistersType(ParametrizedAttribute, TypeAttribute):
     def count(self) -> int:
         return self.size.data
 
-    @property
-    def bytes(self) -> int:
-        return self.count * size_of(self.element)
-
     def verify(self) -> None:
         if self.count < 1:
             raise VerifyException(f"expected one register element or more, found {self.count}")

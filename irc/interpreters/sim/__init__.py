@@ -12,7 +12,7 @@ How an op is added: `registry`. What a rule may use:
   alignment; `access.read_shared` and `access.write_shared` check and note the accesses,
   `s.frame.shared.table(dtype, count)` has the content;
   `access.global_byte_offsets`, `check_global_read`, `note_global_write` do the same for global memory;
-- `RegisterArray.read_bytes`, `write_bytes`, `columns`, `put`;
+- `RegisterArray.columns`, `put`;
 - `yield Waiting(s, op, what, ready)` in a generator to wait;
 - `s.frame.clocks`: `row = release(lanes)` at an arrival, `acquire(lanes, row)` where a wait ends;
 - `s.frame.units` for what runs on by itself (`units`): `agent(key, name)` is one of the clocks', `async_key(agent,

@@ -151,12 +151,3 @@ class RegisterArray:
             rows[...] = values.T
         else:
             rows[:, lanes] = values.T
-
-    def read_bytes(self, index: int, size: int, lanes: Array | None) -> Array:
-        """`size` bytes from element `index` on of each lane, (lanes, size) of uint8, as memory would have them."""
-        count = size // self.data.itemsize
-        return np.ascontiguousarray(self.columns(index, count, lanes)).view(np.uint8)
-
-    def write_bytes(self, index: int, content: Array, lanes: Array | None) -> None:
-        """The inverse of `read_bytes`."""
-        self.put(index, np.ascontiguousarray(content).view(self.data.dtype), lanes)
