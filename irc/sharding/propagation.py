@@ -16,7 +16,7 @@ from irc.dialects.nd.base import shape_of
 from irc.ir.iteration import Pattern, pattern_of
 from irc.ir.mesh import argument_shardings, shardings_of
 from irc.ir.rewriting import location_of
-from irc.sharding.rules import Axes, Division, Rule, divided, rule_of
+from irc.sharding.rules import Axes, Division, divided, rule_of
 from irc.support.diagnostics import IrcError
 from irc.support.mesh import Mesh, Sharding
 
@@ -38,9 +38,6 @@ class Shardings:
 
     def __getitem__(self, value: SSAValue) -> Sharding:
         return self._of.get(value, ((),) * len(shape_of(value)))
-
-    def rule(self, op: Operation) -> Rule:
-        return self._rules[op]
 
     def division(self, op: Operation) -> Division:
         """How an op is divided, as its arrays are now."""

@@ -22,14 +22,10 @@ Loops: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Batched:
-    """An array that has one of `rank` axes for each number of `loops`, which its leading axes are of."""
+    """An array for each number of `loops`, which its leading axes are of."""
 
     value: SSAValue
     loops: Loops = ()
-
-    @property
-    def rank(self) -> int:
-        return rank_of(self.value) - len(self.loops)
 
     @property
     def counts(self) -> dict[int, int]:

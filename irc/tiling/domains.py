@@ -62,10 +62,6 @@ class Bindings:
             trial.bind(dim, lin)
         return trial
 
-    def dims(self, lins: Iterable[Lin]) -> frozenset[DomainDim]:
-        """The dimensions that the expressions depend on."""
-        return frozenset(d for lin in lins for d in atoms(self.resolve(lin)) if isinstance(d, DomainDim))
-
 
 @dataclass
 class Operand:

@@ -219,7 +219,6 @@ class ConvertOp(PureOp):
     name = "tile.convert"
     source = operand_def(TensorType)
     through = opt_prop_def(SharedAttr)
-    offset = opt_prop_def(IntegerAttr)
     result = result_def(TensorType)
 
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
