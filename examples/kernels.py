@@ -194,15 +194,14 @@ def cross_entropy(logits: ir.Tensor, labels: ir.Tensor):
     """The loss of each row, whose logits are read once."""
     M, N = logits.shape
     loss = ir.empty(M)
-    for m in ir.tiles(M):
-        top, total, picked = ir.full((m,), -np.inf), ir.zeros((m,)), ir.zeros((m,))
+    for m in ir.tiles(range(M)):
+        top, total = ir.full((), -np.inf), ir.zeros(())
         for n in ir.tiles(N):
             row = logits[m, n].astype("f32")
-            new = ir.maximum(top, row.max(axis=1))
-            total = total * ir.exp(top - new) + ir.exp(row - new[:, None]).sum(axis=1)
-            picked += ir.where(labels[m][:, None] == n.index, row, 0.0).sum(axis=1)
+            new = ir.maximum(top, row.max())
+            total = total * ir.exp(top - new) + ir.exp(row - new).sum()
             top = new
-        loss[m] = ir.log(total) + top - picked
+        loss[m] = ir.log(total) + top - logits[m, labels[m]]
     return loss
 
 

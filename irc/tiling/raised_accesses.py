@@ -156,6 +156,10 @@ def loaded(access: RaisedAccess, array: SSAValue, at: Inserter) -> Batched:
         dims[axis] = run.dim
     for axis, expr in reversed(taken):
         indices, of_indices = _indices(access, expr, at)
+        if of_indices and set(of_indices) <= set(dims):
+            value = _selected(value, axis, indices, [dims.index(dim) for dim in of_indices], at)
+            del dims[axis]
+            continue
         value = _taken(value, axis, indices, shape_of(array)[axis], at)
         dims[axis : axis + 1] = of_indices
     known = sorted(dim for dim in dims if dim is not None)
@@ -221,6 +225,17 @@ def _taken(value: SSAValue, axis: int, indices: SSAValue, extent: int, at: Inser
     found = at.value(nd.TakeOp(value, indices, axis))
     mask = at.value(nd.BroadcastOp(inside, shape_of(found), [axis + i for i in range(len(shape))]))
     return at.value(nd.WhereOp(mask, found, splat(at, 0, shape_of(found), element_of(found)).value))
+
+
+def _selected(value: SSAValue, axis: int, indices: SSAValue, axes: Sequence[int], at: Inserter) -> SSAValue:
+    """One element along an axis for each place of others, `axes`, by its number, 0 where the number is none."""
+    shape = shape_of(value)
+    places = at.value(nd.BroadcastOp(iota(at, (shape[axis],), 0, element_of(indices)).value, shape, [axis]))
+    order = sorted(range(len(axes)), key=lambda each: axes[each])
+    numbers = at.value(nd.BroadcastOp(_permuted(indices, order, at), shape, sorted(axes)))
+    nothing = splat(at, 0, shape, element_of(value)).value
+    chosen = at.value(nd.WhereOp(at.value(nd.EqualOp(places, numbers)), value, nothing))
+    return at.value(nd.SumOp(chosen, [axis]))
 
 
 def stored(access: RaisedAccess, value: Batched, into: SSAValue | None, shape: Sequence[int], at: Inserter) -> SSAValue:

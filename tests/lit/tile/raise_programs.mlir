@@ -95,6 +95,26 @@ func.func @halves(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
   func.return %y : tensor<3x8xf32>
 }
 
+// One element of each row, by a number of its own: of the row, those at other places are left out.
+// CHECK-LABEL: func.func @picked
+// CHECK:         %[[PLACES:.*]] = nd.broadcast {{.*}} {dims = [1]} : tensor<64xi32> -> tensor<8x64xi32>
+// CHECK:         %[[NUMBERS:.*]] = nd.broadcast %l {dims = [0]} : tensor<8xi32> -> tensor<8x64xi32>
+// CHECK:         %[[HERE:.*]] = nd.equal %[[PLACES]], %[[NUMBERS]]
+// CHECK:         %[[CHOSEN:.*]] = nd.where %[[HERE]], %x
+// CHECK:         nd.sum %[[CHOSEN]] {axes = [1]}
+tile.program @picked_0(%x: !tile.view<8x64xf32>, %l: !tile.view<8xi32>, %y: !tile.view<8xf32>) {results = 1 : i64, config = #kernel.config<>} {
+  tile.for_tiles (%m) extents [8] steps [1] {
+    %j = tile.load_index %l[%m] {most = 64 : i64, least = -1 : i64} : !tile.view<8xi32>
+    %0 = tile.load %x[] symbols(%m, %j : index, index) {map = affine_map<()[s0, s1] -> (s0, s1)>, checked = array<i64: 1>} : !tile.view<8x64xf32> -> tensor<f32>
+    tile.store %0, %y[] symbols(%m : index) {map = affine_map<()[s0] -> (s0)>} : tensor<f32>, !tile.view<8xf32>
+  }
+}
+
+func.func @picked(%x: tensor<8x64xf32>, %l: tensor<8xi32>) -> tensor<8xf32> {
+  %y = kernel.launch @picked_0(%x, %l) : (tensor<8x64xf32>, tensor<8xi32>) -> tensor<8xf32>
+  func.return %y : tensor<8xf32>
+}
+
 // Tiles that are smaller are left alone.
 // CHECK-LABEL: tile.program @small_0
 // CHECK-LABEL: func.func @small
