@@ -178,6 +178,24 @@ class Fragment:
             tuple(m for m in self.values if m.dim not in dropped),
         )
 
+    def folded(self, dims: Iterable[int]) -> Fragment:
+        """The fragment of a tile that has, along `dims`, an element for each thread that holds others than its
+        neighbors along them: what is left of the elements of a thread when it combines them."""
+        dropped = set(dims)
+        shape = [1 if d in dropped else e for d, e in enumerate(self.shape)]
+        threads: list[Mode] = []
+        for m in self.threads:
+            threads.append(Mode(m.size, m.dim, shape[m.dim]) if m.dim in dropped else m)
+            if m.dim in dropped:
+                shape[m.dim] *= m.size
+        return Fragment(tuple(shape), tuple(threads), tuple(m for m in self.values if m.dim not in dropped))
+
+    def places(self, dim: int) -> Addresses:
+        """The coordinates along a dimension, an array of (thread, value): those of the threads that differ along it."""
+        threads, values = ([m for m in modes if m.dim == dim] for modes in (self.threads, self.values))
+        own = Fragment(self.shape, tuple(threads), tuple(values))
+        return own.coordinates(np.arange(own.thread_count)[:, None], np.arange(own.value_count))[dim]
+
     def onto(self, shape: Sequence[int]) -> Fragment:
         """The fragment of a tile of this shape, some of whose extents are 1, that is broadcast to this one."""
         return self.project(d for d, extent in enumerate(shape) if extent == 1 != self.shape[d])

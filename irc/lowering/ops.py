@@ -335,6 +335,8 @@ LOWERINGS: dict[type[Operation], Callable[[Code, Any], None]] = {
     tile.OrderOp: orders.enter,
     tile.PartitionsOp: _partitions,
     tile.PassOp: orders.lower_pass,
+    tile.FoldOp: reduce.lower_fold,
+    tile.UnfoldOp: reduce.lower_unfold,
     tile.ScanOp: scan.lower_scan,
     tile.BeginTurnOp: channels.lower_begin_turn,
     tile.EndTurnOp: channels.lower_end_turn,

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from irc.dialects import cuda, tile
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.instructions import LANES
+from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import Index
 from irc.lowering.inline import inline
 from irc.lowering.partials import Partials
@@ -39,6 +40,25 @@ def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
     _reduce_warps(code, op, results, modes)
     for value, result in zip(op.outputs, results, strict=True):
         code.values[value] = result
+
+
+def lower_fold(code: Code, op: tile.FoldOp) -> None:
+    inputs = [code.materialize(code.tile(v), tile_element(v.type)) for v in op.inputs]
+    folded = inputs[0].fragment.folded(op.axis_values)
+    results = [code.array(folded, tile_element(v.type), v.name_hint) for v in op.outputs]
+    _reduce_registers(code, op, inputs, results, set(op.axis_values))
+    code.values.update(zip(op.outputs, results, strict=True))
+
+
+def lower_unfold(code: Code, op: tile.UnfoldOp) -> None:
+    """Copies for each of a thread's elements, which are the same register in the end."""
+    fragment, axes = fragment_layout(op.result.type), op.axis_values
+    source = code.materialize(code.tile(op.source), tile_element(op.source.type))
+    result = code.array(fragment, tile_element(op.result.type), op.result.name_hint)
+    with code.each(fragment) as at:
+        kept = [each for each, mode in zip(at, fragment.values, strict=True) if mode.dim not in axes]
+        code.set(result, at, code.element(source, source.fragment, kept))
+    code.values[op.result] = result
 
 
 def _reduce_registers(

@@ -295,7 +295,7 @@ class _Model:
         if isinstance(op, tile.LoadOp | tile.StoreOp | tile.WriteOp | tile.ReadOp):
             moved = op.results[0].type if op.results else op.operands[0].type
             return _bytes(moved) / self._machine.costs.operand_bytes
-        if isinstance(op, tile.MapOp | tile.ReduceOp | tile.ScanOp):
+        if isinstance(op, tile.MapOp | tile.CombinerOp):
             operations = sum(len(block.ops) - 1 for region in op.regions for block in region.blocks)
             return max(_elements(value.type) for value in (*op.operands, *op.results)) * operations / LANES
         return 0.0

@@ -18,6 +18,8 @@ _VALUES = (
     tile.PermuteOp,
     tile.ReshapeOp,
     tile.ReduceOp,
+    tile.FoldOp,
+    tile.UnfoldOp,
     tile.ScanOp,
     tile.ConvertOp,
     tile.SumWarpsOp,

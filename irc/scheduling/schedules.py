@@ -33,6 +33,8 @@ MOVABLE = (
     tile.TransposeOp,
     tile.MapOp,
     tile.ReduceOp,
+    tile.FoldOp,
+    tile.UnfoldOp,
     tile.SplatOp,
     tile.IotaOp,
     tile.SliceOp,

@@ -48,7 +48,7 @@ from irc.dialects.tile.memory import AccessOp, CopyOp, LoadOp, Part, StoreOp, St
 from irc.dialects.tile.order import OrderOp, PassOp, TakeOp, order_of
 from irc.dialects.tile.program import ExtentOp, ProgramOp
 from irc.dialects.tile.queue import NextTileOp, ReadTicketOp, TakeTicketOp
-from irc.dialects.tile.reduce import CombinerOp, ReduceOp, ScanOp
+from irc.dialects.tile.reduce import CombinerOp, FoldOp, ReduceOp, ScanOp, UnfoldOp
 from irc.dialects.tile.schedule import AtAttr, place_of
 from irc.dialects.tile.types import (
     AccumulatorType,

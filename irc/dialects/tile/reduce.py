@@ -6,13 +6,22 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.control import verify_body
 from irc.dialects.tile.memory import StoreOp
-from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast
+from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast, verify_folded
 from irc.ir.locations import set_location
 from irc.ir.operations import PureOp
 from irc.ir.properties import number, numbers, values_of
@@ -92,6 +101,68 @@ class ReduceOp(CombinerOp):
             verify_broadcast(output.type, self.inputs[0].type)
         if self.neutral is not None:
             verify_same("a neutral value for each operand:", len(self.inputs), len(self.neutral))
+
+
+@irdl_op_definition
+class FoldOp(CombinerOp):
+    """Each thread combines those of its elements that differ along `axes` alone; results have an element for each
+    thread along them. `reduce` of what it gives is `reduce` of its operands: a loop folds, and threads meet behind it.
+    """
+
+    name = "tile.fold"
+    axes = prop_def(DenseArrayBase)
+    assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        axes: Sequence[int],
+        result_types: Sequence[Attribute],
+        body: Region | None = None,
+        location: LocationAttr | None = None,
+    ):
+        """Without a body, one with an empty block and its arguments is made."""
+        super().__init__(
+            operands=[list(inputs)],
+            result_types=[list(result_types)],
+            properties={"axes": numbers(axes)},
+            regions=[body if body is not None else _combiner_region(inputs)],
+        )
+        set_location(self, location)
+
+    @property
+    def axis_values(self) -> tuple[int, ...]:
+        return values_of(self.axes)
+
+    def verify_(self) -> None:
+        self.verify_combiner()
+        for one, whole in zip(self.outputs, self.inputs, strict=True):
+            verify_folded(one.type, whole.type, self.axis_values)
+
+
+@irdl_op_definition
+class UnfoldOp(PureOp):
+    """Gives each element the one that its thread has along `axes`, as `fold` left it."""
+
+    name = "tile.unfold"
+    source = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    result = result_def(TensorType)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(
+        self, source: SSAValue, axes: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
+    ):
+        super().__init__(operands=[source], result_types=[result_type], properties={"axes": numbers(axes)})
+        set_location(self, location)
+
+    @property
+    def axis_values(self) -> tuple[int, ...]:
+        return values_of(self.axes)
+
+    def verify_(self) -> None:
+        verify_same("a result of", element_type_of(self.source.type), element_type_of(self.result.type))
+        verify_folded(self.source.type, self.result.type, self.axis_values)
 
 
 @irdl_op_definition

@@ -314,6 +314,21 @@ def verify_part(part: Attribute, whole: Attribute) -> None:
         raise VerifyException(f"expected a fragment that is the slice {wanted.layout}, found {own.data}")
 
 
+def verify_folded(one: Attribute, whole: Attribute, axes: tuple[int, ...]) -> None:
+    """Raises where a tile does not have, along `axes`, an element for each thread of another one."""
+    own, other, shape = fragment_of(one), fragment_of(whole), shape_of(whole)
+    if own is None or other is None:
+        raise VerifyException("expected tiles with fragments: threads combine what they hold")
+    if any(not 0 <= axis < len(shape) for axis in axes):
+        raise VerifyException(f"expected axes below {len(shape)}, found {list(axes)}")
+    wanted = Fragment.from_layout(shape, other.data).folded(axes)
+    if wanted.shape != shape_of(one) or not _lies_as(own, wanted.shape, wanted):
+        expected = f"{list(wanted.shape)} with the fragment {wanted.layout}"
+        raise VerifyException(
+            f"expected an element for each thread, {expected}, found {list(shape_of(one))}, {own.data}"
+        )
+
+
 @cache
 def _part(fragment: FragmentAttr, shape: tuple[int, ...], part: tuple[int, ...]) -> Fragment | None:
     return Fragment.from_layout(shape, fragment.data).part(part)

@@ -33,6 +33,7 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.ir.rounding import cast_array
+from irc.layout.fragment import Fragment
 from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
@@ -466,7 +467,38 @@ def _slice(m: _Machine, op: tile.SliceOp) -> list[Any]:
 
 
 def _reduce(m: _Machine, op: tile.ReduceOp) -> list[Any]:
-    axes, arrays = op.axis_values, m.get(op.inputs)
+    parts = _combined(m, op, op.axis_values, m.get(op.inputs))
+    return [p.reshape(tile.shape_of(r.type)) for p, r in zip(parts, op.outputs, strict=True)]
+
+
+def _fold(m: _Machine, op: tile.FoldOp) -> list[Any]:
+    """The elements of a thread get an axis of their own behind that along which threads differ."""
+    fragment, arrays = _fragment(op.inputs[0].type), m.get(op.inputs)
+    for axis in sorted(op.axis_values, reverse=True):
+        arrays = [np.take(a, fragment.places(axis), axis) for a in arrays]
+    own = [axis + 1 + sum(a < axis for a in op.axis_values) for axis in op.axis_values]
+    parts = _combined(m, op, own, arrays)
+    return [p.reshape(tile.shape_of(r.type)) for p, r in zip(parts, op.outputs, strict=True)]
+
+
+def _unfold(m: _Machine, op: tile.UnfoldOp) -> list[Any]:
+    fragment, array = _fragment(op.result.type), m.values[op.source]
+    for axis in op.axis_values:
+        places = fragment.places(axis)
+        threads = np.empty(fragment.shape[axis], dtype=np.int64)
+        threads[places] = np.arange(len(places))[:, None]
+        array = np.take(array, threads, axis)
+    return [array]
+
+
+def _fragment(type: Any) -> Fragment:
+    encoding = tile.fragment_of(type)
+    assert encoding is not None
+    return Fragment.from_layout(tile.shape_of(type), encoding.data)
+
+
+def _combined(m: _Machine, op: tile.CombinerOp, axes: Sequence[int], arrays: Sequence[Array]) -> list[Array]:
+    """The elements along some axes, combined in pairs; these axes are no more."""
     kept = [i for i in range(arrays[0].ndim) if i not in axes]
     parts = [a.transpose([*axes, *kept]).reshape(-1, *(a.shape[i] for i in kept)) for a in arrays]
     while len(parts[0]) > 1:
@@ -474,7 +506,7 @@ def _reduce(m: _Machine, op: tile.ReduceOp) -> list[Any]:
         pairs = [p[: 2 * half].reshape(half, 2, *p.shape[1:]) for p in parts]
         combined = m.body(op.body, [*(p[:, 0] for p in pairs), *(p[:, 1] for p in pairs)])
         parts = [np.concatenate([c, p[2 * half :]]) for c, p in zip(combined, parts, strict=True)]
-    return [p.reshape(tile.shape_of(r.type)) for p, r in zip(parts, op.outputs, strict=True)]
+    return [p[0] for p in parts]
 
 
 def _scan(m: _Machine, op: tile.ScanOp) -> list[Any]:
@@ -552,6 +584,8 @@ _RULES: dict[type[Operation], Callable[[_Machine, Any], list[Any]]] = {
     tile.PermuteOp: lambda m, op: [m.values[op.source].transpose(op.dim_values)],
     tile.ReshapeOp: lambda m, op: [m.values[op.source].reshape(tile.shape_of(op.result.type))],
     tile.ReduceOp: _reduce,
+    tile.FoldOp: _fold,
+    tile.UnfoldOp: _unfold,
     tile.ScanOp: _scan,
     tile.DotOp: _dot,
     tile.DotWaitOp: lambda m, op: m.get([op.acc]),

@@ -540,3 +540,26 @@ tile.program @p(%y: !tile.view<256x32xf32>) {results = 1 : i64} {
   // expected-error @below {{expected an accumulator of type !tile.accumulator<tensor<128x32xf32>>, found !tile.accumulator<tensor<128x64xf32>>}}
   %p = tile.as_pending %z in %sums : tensor<128x32xf32>, !tile.accumulator<tensor<128x64xf32>> -> !tile.pending<tensor<128x32xf32>>
 }
+
+// -----
+
+#x = #tile.fragment<((128),(4)):((4),(1))>
+tile.program @p(%x: !tile.view<1x512xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<1x512xf32> -> tensor<1x512xf32, #x>
+  // expected-error @below {{expected an element for each thread, [1, 128] with the fragment ((128),()):((1),()), found [1, 1], ((128),()):((0),())}}
+  %1 = tile.fold %0 {axes = array<i64: 1>} : tensor<1x512xf32, #x> -> tensor<1x1xf32, #tile.fragment<((128),()):((0),())>> {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tile.yield %c : f32
+  }
+}
+
+// -----
+
+tile.program @p(%x: !tile.view<1x512xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : !tile.view<1x512xf32> -> tensor<1x512xf32>
+  // expected-error @below {{expected tiles with fragments: threads combine what they hold}}
+  %1 = tile.unfold %0 {axes = array<i64: 1>} : tensor<1x512xf32> -> tensor<1x512xf32>
+}

@@ -244,3 +244,19 @@ tile.program @sums_in_tensor_memory(%y: !tile.view<256x32xf32>) {results = 1 : i
   %z = tile.splat %zero : f32 -> tensor<256x32xf32>
   %p = tile.as_pending %z in %sums : tensor<256x32xf32>, !tile.accumulator<tensor<256x32xf32>> -> !tile.pending<tensor<256x32xf32>>
 }
+
+// CHECK-LABEL: tile.program @folded
+// CHECK:         %b = tile.fold %a {axes = array<i64: 1>} : tensor<1x512xf32, [[X:#frag[0-9]*]]> -> tensor<1x128xf32, [[OWN:#frag[0-9]*]]> {
+// CHECK:         tile.unfold %b {axes = array<i64: 1>} : tensor<1x128xf32, [[OWN]]> -> tensor<1x512xf32, [[X]]>
+#x = #tile.fragment<((128),(4)):((4),(1))>
+#own = #tile.fragment<((128),()):((1),())>
+tile.program @folded(%x: !tile.view<1x512xf32>) {results = 0 : i64} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%c0, %c0] : !tile.view<1x512xf32> -> tensor<1x512xf32, #x>
+  %b = tile.fold %a {axes = array<i64: 1>} : tensor<1x512xf32, #x> -> tensor<1x128xf32, #own> {
+  ^bb0(%s: f32, %t: f32):
+    %q = arith.addf %s, %t : f32
+    tile.yield %q : f32
+  }
+  %c = tile.unfold %b {axes = array<i64: 1>} : tensor<1x128xf32, #own> -> tensor<1x512xf32, #x>
+}
