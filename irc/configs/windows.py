@@ -77,14 +77,15 @@ def _elements(op: Operation, vector: int) -> int:
     for each in PRODUCTS:
         run = min(each, vector)
         if windows.is_along:
-            read = windows.read_apart(each) if windows.row % run else windows.read((run, each // run))
+            is_apart = windows.depth > 1 and windows.row % run
+            read = windows.read_apart(each) if is_apart else windows.read((run, each // run))
         elif each >= vector:
             read = windows.read(closest_runs(each, vector, size, windows.extents, windows.read))
         else:
             return vector
         if registers(read, each) <= MAX_WINDOW_REGISTERS:
             return each
-    return 1
+    return 1 if windows.is_along else vector
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,16 @@ class _Windows:
     def extents(self) -> list[int]:
         """Of the outer dimensions."""
         return [self.iteration.dims[i].extent for i in self.outer]
+
+    @property
+    def depth(self) -> int:
+        """Places of a window along axes that it does not move along: channels of a group."""
+        exprs = [e for access in self.iteration.inputs for e in access.map.results]
+        moved = {i for e in exprs if self._is_moved(e) for i in e.used_dims()}
+        return prod(d.extent for i, d in enumerate(self.iteration.dims) if d.kind is Kind.WINDOW and i not in moved)
+
+    def _is_moved(self, expr: AffineExpr) -> bool:
+        return any(i in (self.inner, *self.outer) for i in expr.used_dims())
 
     @property
     def row(self) -> int:

@@ -169,7 +169,7 @@ def test_a_cuda_graph_of_torch_captures_it() -> None:
 def test_memory_is_torchs_and_stays() -> None:
     model, x = mlp(torch.float32), torch.randn(4096, 64, device="cuda")
     run = compiled(model)
-    for _ in range(3):
+    for _ in range(12):  # of which some become CUDA graphs, which have memory of their own
         run(x).sum().backward()
     torch.cuda.synchronize()
     free, kept = torch.cuda.mem_get_info()[0], torch.cuda.memory_allocated()
