@@ -44,6 +44,10 @@ class Instruction:
     relative: float = 0.0
     absolute: float = 0.0
 
+    @property
+    def is_exact(self) -> bool:
+        return not self.relative and not self.absolute
+
 
 def _flushed(x: Array) -> Array:
     """0 of a subnormal number, with its sign (`.ftz`)."""
