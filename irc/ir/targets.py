@@ -88,7 +88,7 @@ class Target:
     GPCs that are no multiple of it stay empty (cuOccupancyMaxActiveClusters on the product).
     l2: bytes. bandwidth: of the device memory, bytes/s. l2_bytes_per_cycle: of the L2, for each SM; the A100's of its
     white paper (5120 bytes a cycle in all), taken for the others too.
-    has_tma: tensor memory accelerator, mbarriers and clusters. has_wgmma: the warp-group products of sm_90a.
+    has_tma: tensor memory accelerator, mbarriers and clusters.
     has_tcgen05: Tensor Memory, and the products of sm_100a whose sums are there (`irc/layout/tcgen05.py`).
     mma: for each element of operands, the shapes (m, n, k) of the warp-wide `mma.sync` on it (PTX ISA, Warp-level
         matrix instructions); the largest shape first.
@@ -112,10 +112,9 @@ class Target:
     clock: float
     flops: Mapping[str, float]
     mma: Mapping[str, tuple[tuple[int, int, int], ...]]
-    wgmma: Mapping[str, int]
-    has_tma: bool
-    has_wgmma: bool
     costs: Costs
+    wgmma: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    has_tma: bool = False
     has_tcgen05: bool = False
     max_cluster: int = 1
     clusters: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -126,6 +125,11 @@ class Target:
     warp_size: int = 32
     exact_tiles: bool = False
     interprets: bool = False
+
+    @property
+    def has_wgmma(self) -> bool:
+        """The warp-group products of sm_90a."""
+        return bool(self.wgmma)
 
     def resident_clusters(self, size: int) -> int:
         """Clusters of `size` blocks that run at once with a block an SM."""
@@ -199,9 +203,6 @@ TARGETS: tuple[Target, ...] = (
         clock=1.41e9,
         flops=_rates(f64=19.5, f32=19.5, tf32=156, f16=312, f8=312, i8=624),
         mma=_MMA_SM80,
-        wgmma=MappingProxyType({}),
-        has_tma=False,
-        has_wgmma=False,
         costs=Costs(
             multiply_adds=1024,
             operand_bytes=47,
@@ -224,9 +225,6 @@ TARGETS: tuple[Target, ...] = (
         clock=2.52e9,
         flops=_rates(f64=1.4, f32=91.6, tf32=183, f16=362, f8=733, i8=733),
         mma=_MMA_SM89,
-        wgmma=MappingProxyType({}),
-        has_tma=False,
-        has_wgmma=False,
         costs=Costs(
             multiply_adds=512,
             operand_bytes=47,
@@ -251,7 +249,6 @@ TARGETS: tuple[Target, ...] = (
         mma=_MMA_SM90,
         wgmma=_WGMMA_SM90,
         has_tma=True,
-        has_wgmma=True,
         costs=Costs(
             multiply_adds=2048,
             operand_bytes=62,
@@ -277,9 +274,7 @@ TARGETS: tuple[Target, ...] = (
         clock=1.965e9,
         flops=_rates(f64=37, f32=75, tf32=1100, f16=2250, f8=4500, i8=4500),
         mma=_MMA_SM90,
-        wgmma=MappingProxyType({}),
         has_tma=True,
-        has_wgmma=False,
         has_tcgen05=True,
         costs=Costs(
             multiply_adds=4096,
@@ -307,9 +302,6 @@ CPU = Target(
     clock=3e9,
     flops=MappingProxyType({"f64": 0.4e12, "f32": 0.8e12, "f16": 0.8e12}),
     mma=MappingProxyType({}),
-    wgmma=MappingProxyType({}),
-    has_tma=False,
-    has_wgmma=False,
     costs=Costs(
         multiply_adds=32,
         operand_bytes=32,
