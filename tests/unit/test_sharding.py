@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import long, seeds
+from ranks_in_threads import on_ranks
 
 import irc
 from irc.dialects.nd import element_of, shape_of
 from irc.driver.lowering import levels
 from irc.driver.partitioning import partitioned
 from irc.driver.program import load
-from irc.interpreters.nd.collective import on_ranks
 from irc.interpreters.nd.interpreter import entry, evaluate
 from irc.support.mesh import Mesh, Sharding
 

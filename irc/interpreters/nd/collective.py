@@ -1,29 +1,13 @@
-"""Meanings of collectives, by the current communicator; and all ranks of a mesh in one process."""
+"""Meanings of collectives, by the current communicator."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from contextvars import copy_context
-from functools import reduce
-from math import prod
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from irc.dialects.nd import AllGatherOp, AllReduceOp, ReduceScatterOp
 from irc.dialects.nd.base import shape_of
 from irc.interpreters.nd.base import Array, Precision, meaning
-from irc.support.communicator import communicating, communicator
-from irc.support.mesh import Mesh
-
-JOINED: dict[str, Callable[[Array, Array], Array]] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-}
-"""What a monoid makes of two arrays."""
+from irc.support.communicator import communicator
 
 
 @meaning(AllReduceOp)
@@ -41,65 +25,3 @@ def all_gather(op: AllGatherOp, args: Sequence[Array], precision: Precision) -> 
 @meaning(ReduceScatterOp)
 def reduce_scatter(op: ReduceScatterOp, args: Sequence[Array], precision: Precision) -> Array:
     return communicator().reduce_scatter(args[0], op.monoid.data, op.mesh_axes)
-
-
-class _Meeting:
-    """Where the threads of all ranks put their arrays, in turns."""
-
-    def __init__(self, mesh: Mesh):
-        self.mesh = mesh
-        self.barrier = threading.Barrier(mesh.size)
-        self.arrays: list[Sequence[Array]] = [()] * mesh.size
-
-
-class _Rank:
-    """The communicator of one thread."""
-
-    def __init__(self, meeting: _Meeting, rank: int):
-        self._meeting, self._rank = meeting, rank
-
-    def _exchanged(self, arrays: Sequence[Array], axes: Sequence[str]) -> list[Sequence[Array]]:
-        meeting = self._meeting
-        meeting.arrays[self._rank] = arrays
-        meeting.barrier.wait()
-        found = [meeting.arrays[rank] for rank in meeting.mesh.group(self._rank, axes)]
-        meeting.barrier.wait()
-        return found
-
-    def all_reduce(self, arrays: Sequence[Array], monoid: str, axes: Sequence[str]) -> list[Array]:
-        return [reduce(JOINED[monoid], each) for each in zip(*self._exchanged(arrays, axes), strict=True)]
-
-    def all_gather(self, x: Array, axes: Sequence[str]) -> Array:
-        return np.concatenate([each[0] for each in self._exchanged([x], axes)])
-
-    def reduce_scatter(self, x: Array, monoid: str, axes: Sequence[str]) -> Array:
-        whole = self.all_reduce([x], monoid, axes)[0]
-        group = self._meeting.mesh.group(self._rank, axes)
-        return np.split(whole, len(group))[group.index(self._rank)]
-
-
-def on_ranks(mesh: Mesh, run: Callable[[int], Any]) -> list[Any]:
-    """What `run` gives for each rank of a mesh, all of them at a time in threads of this process. The first exception
-    of a rank is raised, and ends the others."""
-    meeting = _Meeting(mesh)
-    results: list[Any] = [None] * mesh.size
-    failures: list[BaseException] = []
-
-    def one(rank: int) -> None:
-        try:
-            with communicating(_Rank(meeting, rank)):
-                results[rank] = run(rank)
-        except threading.BrokenBarrierError:
-            pass
-        except BaseException as error:
-            failures.append(error)
-            meeting.barrier.abort()
-
-    threads = [threading.Thread(target=copy_context().run, args=(one, rank)) for rank in range(prod(mesh.sizes))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return results
