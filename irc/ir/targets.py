@@ -80,9 +80,8 @@ class Costs:
 class Target:
     """One architecture.
 
-    name: what NVRTC calls it, `sm_90a`. product: the product whose SM count, L2 and rates these are.
-    sms: streaming multiprocessors. shared_memory: bytes that one block can have. shared_memory_per_sm: bytes of an SM.
-    registers: 32-bit registers of an SM. clock: boost clock, Hz.
+    name: what NVRTC calls it, `sm_90a`. sms: streaming multiprocessors. shared_memory: bytes that one block can have.
+    shared_memory_per_sm: bytes of an SM. registers: 32-bit registers of an SM. clock: boost clock, Hz.
     registers_per_thread, threads_per_block, threads_per_sm, blocks_per_sm, max_cluster (blocks of a cluster): limits.
     clusters: for sizes of clusters, how many run at once with a block an SM: a cluster stays inside a GPC, and SMs of
     GPCs that are no multiple of it stay empty (cuOccupancyMaxActiveClusters on the product).
@@ -101,7 +100,6 @@ class Target:
     """
 
     name: str
-    product: str
     sms: int
     shared_memory: int
     shared_memory_per_sm: int
@@ -192,7 +190,6 @@ def _rates(f64: float, f32: float, tf32: float, f16: float, f8: float, i8: float
 TARGETS: tuple[Target, ...] = (
     Target(
         name="sm_80",
-        product="A100 SXM 80 GB",
         sms=108,
         shared_memory=163 * KIB,
         shared_memory_per_sm=164 * KIB,
@@ -214,7 +211,6 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target(
         name="sm_89",
-        product="L40S",
         sms=142,
         shared_memory=99 * KIB,
         shared_memory_per_sm=100 * KIB,
@@ -236,7 +232,6 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target(
         name="sm_90a",
-        product="H200 SXM",
         sms=132,
         shared_memory=227 * KIB,
         shared_memory_per_sm=228 * KIB,
@@ -263,7 +258,6 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target(
         name="sm_100a",
-        product="B200 SXM",
         sms=148,
         shared_memory=227 * KIB,
         shared_memory_per_sm=228 * KIB,
@@ -291,7 +285,6 @@ TARGETS: tuple[Target, ...] = (
 
 CPU = Target(
     name="cpu",
-    product="x86-64 with AVX-512, 8 cores",
     sms=8,
     shared_memory=512 * KIB,
     shared_memory_per_sm=MIB,
@@ -313,8 +306,8 @@ CPU = Target(
     exact_tiles=True,
     interprets=True,
 )
-"""Where there is no GPU: an "SM" is a core. What is chosen by it does not depend on the machine that runs it, so that
-sums are the same everywhere; threads take parts of the tiles."""
+"""Where there is no GPU: an "SM" is a core, of eight of an x86-64 with AVX-512. What is chosen by it does not depend on
+the machine that runs it, so that sums are the same everywhere; threads take parts of the tiles."""
 
 DEFAULT_TARGET = "sm_90a"
 
