@@ -4,6 +4,7 @@
 
 from irc_frontend.torch.ops import (
     attention,
+    bags,
     bessel,
     convolutions,
     distances,

@@ -1,0 +1,74 @@
+"""Bags of embeddings in torch.compile: results and gradients beside eager torch's, with nothing left to torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import embedding_bag
+
+from irc_frontend.torch import backend
+from irc_frontend.torch.graphs import Compiled, watching
+from irc_frontend.torch.ops import VIEWS
+
+pytestmark = pytest.mark.usefixtures("fresh_torch")
+
+OFFSETS = [0, 3, 3, 7]
+"""The second bag is empty."""
+
+
+@pytest.mark.parametrize(
+    ("mode", "options"),
+    [
+        ("sum", {}),
+        ("sum", {"padding_idx": 2}),
+        ("mean", {"padding_idx": 2}),
+        ("mean", {"include_last_offset": True}),
+        ("max", {}),
+        ("max", {"padding_idx": 2, "include_last_offset": True}),
+    ],
+)
+def test_bags_are_those_of_eager_torch(mode: str, options: dict[str, Any]) -> None:
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(6, 5, generator=generator, requires_grad=True)
+    indices = torch.tensor([4, 2, 4, 2, 0, 1, 1, 2, 2])
+    offsets = torch.tensor([*OFFSETS, *([len(indices)] if options.get("include_last_offset") else [])])
+
+    def f(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return embedding_bag(indices, weight, offsets, mode=mode, **options)
+
+    check(f, weight, indices, offsets)
+
+
+def test_weights_of_what_is_in_a_bag_have_gradients() -> None:
+    generator = torch.Generator().manual_seed(0)
+    weight, parts = (torch.randn(shape, generator=generator, requires_grad=True) for shape in ((6, 5), (9,)))
+    indices = torch.randint(0, 6, (9,), generator=generator)
+
+    def f(weight: torch.Tensor, parts: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return embedding_bag(indices, weight, offsets, mode="sum", per_sample_weights=parts, padding_idx=1)
+
+    check(f, weight, parts, indices, torch.tensor(OFFSETS))
+
+
+def test_a_row_that_is_not_there_is_an_error() -> None:
+    def f(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        return embedding_bag(indices, weight, offsets)
+
+    with pytest.raises(Exception, match=r"index|indices"):
+        torch.compile(f, backend=backend)(torch.randn(6, 5), torch.tensor([1, 6]), torch.tensor([0]))
+
+
+def check(f: Any, *inputs: torch.Tensor) -> None:
+    seen: list[Compiled] = []
+    with watching(lambda kind, graph: seen.append(graph)):
+        results = [each(*inputs) for each in (torch.compile(f, backend=backend), f)]
+        wanted = [x for x in inputs if x.requires_grad]
+        grad = torch.randn(results[0].shape, generator=torch.Generator().manual_seed(1))
+        gradients = [torch.autograd.grad(y, wanted, grad) for y in results]
+    torch.testing.assert_close(results[0], results[1])
+    torch.testing.assert_close(gradients[0], gradients[1])
+    left = [node for graph in seen for level in graph.division.left for node in level if node.target not in VIEWS]
+    assert len(seen) == 2
+    assert left == []
