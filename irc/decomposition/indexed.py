@@ -36,6 +36,13 @@ def comparisons(places: int, count: int, columns: int) -> int:
     return min(places * count * columns, _STRIDE * (count * count + places * count))
 
 
+def is_large(op: nd.ScatterAddOp) -> bool:
+    """Whether it makes so many comparisons that a CPU, which makes 10^10 in a second, adds one update after another."""
+    shape, axis = shape_of(op.x), integer(op.axis)
+    count, places = prod(shape_of(op.indices)), shape[axis]
+    return places > 0 and comparisons(places, count, prod(shape) // places) > _MANY
+
+
 def scatter_add(op: nd.ScatterAddOp, at: Inserter) -> Term:
     """x + sum over n of `updates[n] where indices[n] == place`, in the accumulator's type. Indices are clamped."""
     shape, axis = shape_of(op.x), integer(op.axis)

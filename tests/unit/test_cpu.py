@@ -371,3 +371,16 @@ def test_kernels_load_where_free_addresses_lie_far_apart(tmp_path: Path) -> None
     environment = os.environ | {"IRC_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", CUT_ADDRESSES], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_large_scatter_adds_one_update_after_another() -> None:
+    """10^11 comparisons would take minutes."""
+    text = """func f(x: f32[1000000, 2], at: i64[100000], u: f32[100000, 2]) -> f32[1000000, 2] {
+    return 2 * scatter_add(x, at, u + 1, axis=0)
+}"""
+    rng = np.random.default_rng(0)
+    x, at = rng.standard_normal((1_000_000, 2)).astype(np.float32), rng.integers(0, 1000, 100_000)
+    u = rng.standard_normal((100_000, 2)).astype(np.float32)
+    wanted = x.astype(np.float64)
+    np.add.at(wanted, at, u + 1)
+    np.testing.assert_allclose(irc.compile(text, target="cpu")(x, at, u), 2 * wanted, rtol=1e-5, atol=1e-5)

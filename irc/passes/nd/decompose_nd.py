@@ -22,7 +22,8 @@ A composed op on f16, bf16 or f8 is computed in f32 throughout: the decompositio
 ends in one `nd.cast` with the attribute `nd.deferred`. `widen-arithmetic` drops that cast where the result is used in
 further arithmetic.
 
-In a module with a mesh `scatter_add` stays: partition-nd divides its updates among ranks.
+In a module with a mesh `scatter_add` stays: partition-nd divides its updates among ranks. On the cpu target one of very
+many comparisons stays: it is interpreted, one update after another.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from irc.canonicalization.simplify import SimplifyPattern
 from irc.canonicalization.windows import WINDOWS
 from irc.decomposition.attention import ATTENTION
 from irc.decomposition.gates import GATES
-from irc.decomposition.indexed import INDEXED
+from irc.decomposition.indexed import INDEXED, is_large
 from irc.decomposition.norms import NORMS
 from irc.decomposition.random import RANDOM
 from irc.decomposition.shapes import SHAPES
@@ -51,6 +52,7 @@ from irc.dialects.nd.terms import Decomposition
 from irc.ir.mesh import mesh_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, rewrite
+from irc.ir.targets import target_of
 from irc.support.diagnostics import IrcError
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
@@ -65,13 +67,14 @@ DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
 
 @dataclass(eq=False, repr=False)
 class DecomposePattern(RewritePattern):
-    """Replaces an op by what its entry of the table inserts."""
+    """Replaces an op by what its entry of the table inserts. keeps_large: large scatters stay."""
 
     table: dict[type[Operation], Decomposition]
+    keeps_large: bool
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         decomposition = self.table.get(type(op))
-        if decomposition is None:
+        if decomposition is None or (self.keeps_large and isinstance(op, ScatterAddOp) and is_large(op)):
             return
         before = op.prev_op
         term = decomposition(op, Inserter.before(op, rewriter))
@@ -101,7 +104,7 @@ class DecomposeNdPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kept = () if mesh_of(op) is None else (ScatterAddOp,)
         table = {cls: decomposition for cls, decomposition in self._table().items() if cls not in kept}
-        patterns = [DecomposePattern(table), SimplifyPattern({**GATES, **WINDOWS})]
+        patterns = [DecomposePattern(table, target_of(op).exact_tiles), SimplifyPattern({**GATES, **WINDOWS})]
         rewrite(op, patterns, what=self.name, recursive=False)
 
     def _table(self) -> dict[type[Operation], Decomposition]:

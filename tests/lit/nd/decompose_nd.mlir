@@ -1,5 +1,6 @@
 // RUN: irc-opt %s -p decompose-nd | filecheck %s
 // RUN: irc-opt %s -p 'decompose-nd{keep=softmax,gelu}' | filecheck %s --check-prefix=KEEP
+// RUN: irc-opt %s -p decompose-nd --arch cpu | filecheck %s --check-prefix=CPU
 
 // softmax subtracts the maximum; bf16 is computed in f32, with one deferred cast at the end.
 // CHECK-LABEL: func.func @softmax
@@ -240,7 +241,14 @@ func.func @weights(%q: tensor<4x8xbf16>, %k: tensor<5x8xbf16>, %l: tensor<4xf32>
 }
 
 // Each place adds the updates whose index it is, in f32; a table of zeros is not added.
-// Many columns: each update finds the one before it, and the chains are added up in rounds.
+// Many columns: each update finds the one before it, and the chains are added up in rounds. A CPU adds one update after
+// another there.
+// CPU-LABEL:   func.func @scatter_rows
+// CPU-NOT:       nd.max
+// CPU:           nd.scatter_add
+// CPU-LABEL:   func.func @scatter_add
+// CPU-NOT:       nd.scatter_add
+// CPU-LABEL:   func.func @scatter_zeros
 // CHECK-LABEL: func.func @scatter_rows
 // CHECK-NOT:     tensor<50257x4096x
 // CHECK:         %[[L:.*]] = nd.max %{{.*}} {axes = [1]} : tensor<4096x4096xi32> -> tensor<4096xi32>

@@ -8,6 +8,7 @@ import torch
 
 from irc.decomposition.indexed import comparisons
 from irc_frontend.casts import wide
+from irc_frontend.evaluation import current_target
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.grid_sampling import sampled
 from irc_frontend.reverse import reverse
@@ -42,7 +43,8 @@ def _gradients(
     """The gradients of x and of the grid, those that the mask has."""
     _expect_elements(x, grid)
     places, count = x.size // x.shape[1], grid.size // grid.shape[-1]
-    if output_mask[0] and comparisons(places, count, x.shape[1]) > MAX_COMPARISONS:
+    is_many = comparisons(places, count, x.shape[1]) > MAX_COMPARISONS
+    if output_mask[0] and is_many and current_target() == "cuda":
         raise Left(f"a scatter of {count} to {places} places, too many to compare")
     wanted = [each for each, is_wanted in zip((x, grid), output_mask, strict=True) if is_wanted]
     inputs = {each: Tensor.of(Node(ARGUMENT, (), each.shape, each.element)) for each in wanted}
