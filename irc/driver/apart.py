@@ -4,8 +4,8 @@ pipelines: the same plan, texts and sources, in the same order."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,10 +13,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from irc.analysis.early_reads import kept_operands
-from irc.codegen import CompiledKernel
-from irc.codegen.compiling import compile_printed
 from irc.dialects.cuda import KernelOp
 from irc.dialects.tile import ProgramOp
+from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, Lost
 from irc.driver.kernel_worker import Finished, Job, Lowered
 from irc.driver.lowering import passes_of
@@ -30,7 +29,6 @@ from irc.ir.verification import verify
 from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
-from irc.support.processors import processor_count
 from irc.support.progress import note_step
 
 FEW = 4
@@ -39,20 +37,24 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Apart:
-    """What the pipelines leave of a module: `kernels` are heads (`Lowered`), with what is compiled of each; `texts` are
-    those of the levels `tile` and `cuda`."""
+    """What the pipelines leave of a module: `kernels`, which may be heads (`Lowered`), what threads compile of each,
+    and the texts of the levels `tile` and `cuda`."""
 
     plan: Plan
     kernels: Sequence[KernelOp]
-    compiled: Sequence[CompiledKernel]
+    compiling: Sequence[Compiling]
     texts: Mapping[str, str]
 
 
 def lower_apart(
-    module: ModuleOp, processes: KernelProcesses, flags: Sequence[str], options: Mapping[str, Any]
+    module: ModuleOp,
+    processes: KernelProcesses,
+    compilations: Compilations,
+    flags: Sequence[str],
+    options: Mapping[str, Any],
 ) -> Apart | None:
-    """Lowers the programs of a module, which stays as it is. flags: of the compiler of CUDA C++. None where something
-    goes wrong: the pipelines say what, at its place."""
+    """Lowers the programs of a module, which stays as it is, and begins to compile the kernels. flags: of the compiler
+    of CUDA C++. None where something goes wrong: the pipelines say what, at its place."""
     if not all(isinstance(op, ProgramOp | FuncOp) for op in module.ops):
         return None
     programs = [op for op in module.ops if isinstance(op, ProgramOp)]
@@ -60,8 +62,9 @@ def lower_apart(
         return None
     note_step("kernels")
     try:
-        return _lower(module, programs, processes, flags, options)
+        return _lower(module, programs, processes, compilations, flags, options)
     except (Lost, IrcError):
+        compilations.cancel()
         return None
 
 
@@ -69,6 +72,7 @@ def _lower(
     module: ModuleOp,
     programs: Sequence[ProgramOp],
     processes: KernelProcesses,
+    compilations: Compilations,
     flags: Sequence[str],
     options: Mapping[str, Any],
 ) -> Apart:
@@ -80,21 +84,14 @@ def _lower(
     lowered = processes.lower(jobs)
     planned, kernels = _planned(module, programs, lowered, options)
     reads = {kernel.symbol: set(each.reads) for kernel, each in zip(kernels, lowered, strict=True)}
-    with ThreadPoolExecutor(processor_count()) as pool:
-
-        def compile(name: str, source: str, location: Attribute) -> Future[CompiledKernel]:
-            return pool.submit(compile_printed, name, source, location, arch, flags)
-
-        try:
-            pieces, compiling = _finished(processes, kernels, lowered, compile)
-            texts = {
-                "tile": _text_at(module, TILE[-1], {op: each.tile for op, each in zip(programs, lowered, strict=True)}),
-                "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True))),
-            }
-            plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
-            return Apart(plan, kernels, [each.result() for each in compiling], texts)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    compile = partial(compilations.begin_printed, arch=arch, options=flags)
+    pieces, compiling = _finished(processes, kernels, lowered, compile)
+    texts = {
+        "tile": _text_at(module, TILE[-1], {op: each.tile for op, each in zip(programs, lowered, strict=True)}),
+        "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True))),
+    }
+    plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
+    return Apart(plan, kernels, compiling, texts)
 
 
 def _planned(
@@ -120,8 +117,8 @@ def _finished(
     processes: KernelProcesses,
     kernels: Sequence[KernelOp],
     lowered: Sequence[Lowered],
-    compile: Callable[[str, str, Attribute], Future[CompiledKernel]],
-) -> tuple[list[Piece], list[Future[CompiledKernel]]]:
+    compile: Callable[[str, str, Attribute], Compiling],
+) -> tuple[list[Piece], list[Compiling]]:
     """The kernels, of which each is compiled as soon as it is finished, those with the most ops first: the texts of the
     level `cuda`, and what is compiled."""
     order = sorted(range(len(kernels)), key=lambda number: -lowered[number].ops)
@@ -130,7 +127,7 @@ def _finished(
         for number, kernel in ((number, kernels[number]) for number in order)
     ]
     pieces: dict[int, Piece] = {}
-    compiling: dict[int, Future[CompiledKernel]] = {}
+    compiling: dict[int, Compiling] = {}
 
     def finished(number: int, found: Finished) -> None:
         pieces[number] = found.cuda

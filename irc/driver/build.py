@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from irc.codegen import CompiledKernel, compile_kernel
+from irc.codegen import CompiledKernel
 from irc.dialects.cuda import KernelOp
 from irc.driver.apart import Apart, lower_apart
+from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, kernel_processes
 from irc.driver.lowering import levels
 from irc.driver.manager import is_lowered
@@ -33,9 +32,10 @@ from irc.runtime.plan import Launch, Plan
 from irc.runtime.plan_reader import read_plan
 from irc.runtime.sized import SizedExecutable
 from irc.runtime.sizes import SizedPlan, at_sizes, manifest_at, peak_of
+from irc.support.diagnostics import IrcError
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
-from irc.support.processors import processor_count
+from irc.support.progress import note_step
 
 SEPARATE_ROUNDING = ("--fmad=false",)
 """The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
@@ -43,40 +43,89 @@ SEPARATE_ROUNDING = ("--fmad=false",)
 
 def build(module: ModuleOp, **options: Any) -> Artifact:
     """Compiles a module with one nd function; the module is lowered in place. `options` as for `levels`."""
+    return begin(module, **options)()
+
+
+def begin(module: ModuleOp, **options: Any) -> Callable[[], Artifact]:
+    """Lowers a module as `build` does, and gives what waits for the machine code of its kernels, which threads make
+    meanwhile; it is called once."""
     with seldom_collecting():
-        return _build(module, options)
+        begun = _Begun(module, options)
+    return begun.artifact
 
 
-def _build(module: ModuleOp, options: Mapping[str, Any]) -> Artifact:
-    arch = target_of(module).name
-    arguments, results = signature(entry_of(module))
-    texts: dict[str, str] = {}
-    facts: dict[str, KernelFacts] = {}
-    apart: Apart | None = None
-    with Compilations() as compilations, _processes(module) as processes:
-        begin = partial(_begin, compilations, module)
-        for level, lowered in levels(module, ("nd", "kernel", "programs", "tile", "all"), lowered=begin, **options):
-            if level == "programs":
-                apart = None if processes is None else lower_apart(lowered, processes, _flags(module), options)
-                if apart is not None:
-                    break
-                continue
-            texts[level] = timed("print", lambda lowered=lowered: print_ir(lowered))
-            if level == "kernel":
-                facts = kernel_facts(lowered)
-        if apart is None:
-            apart = _together(module, compilations, {"tile": texts.pop("tile"), "cuda": texts.pop("all")})
-    pairs = list(zip(apart.kernels, apart.compiled, strict=True))
-    entries = [kernel_entry(op, facts.get(op.sym_name.data), _resources(binary)) for op, binary in pairs]
-    return Artifact(
-        arch=arch,
-        arguments=arguments,
-        results=results,
-        plan=apart.plan.to_json(),
-        manifest=_manifest(arch, apart.plan, entries, (*arguments, *results)),
-        kernels=tuple(_binary(op, facts, binary) for op, binary in pairs),
-        levels={**texts, **apart.texts},
-    )
+class _Begun:
+    """A module that is lowered, and whose kernels are being compiled."""
+
+    def __init__(self, module: ModuleOp, options: Mapping[str, Any]):
+        self._module = module
+        self._arch = target_of(module).name
+        self._arrays = signature(entry_of(module))
+        self._texts: dict[str, str] = {}
+        self._facts: dict[str, KernelFacts] = {}
+        self._compiling: list[Compiling] = []
+        """Of the kernels of the module, where this process has lowered them."""
+        self._compilations = Compilations()
+        self._levels = levels(
+            module, ("nd", "kernel", "programs", "tile", "all"), lowered=self._begin_kernels, **options
+        )
+        with self._compilations, _processes(module) as processes:
+            for level, lowered in self._levels:
+                if level != "programs":
+                    self._note(level, lowered)
+                elif processes is not None:
+                    self._apart = lower_apart(lowered, processes, self._compilations, _flags(module), options)
+                    if self._apart is not None:
+                        return
+        self._apart = None
+
+    def _note(self, level: str, module: ModuleOp) -> None:
+        self._texts[level] = timed("print", lambda: print_ir(module))
+        if level == "kernel":
+            self._facts = kernel_facts(module)
+
+    def _begin_kernels(self) -> None:
+        self._compiling = begin_kernels(self._compilations, self._module)
+
+    def artifact(self) -> Artifact:
+        with self._compilations:
+            apart = self._compiled_apart() or self._together()
+        arguments, results = self._arrays
+        pairs = list(zip(apart.kernels, (each() for each in apart.compiling), strict=True))
+        entries = [kernel_entry(op, self._facts.get(op.sym_name.data), _resources(binary)) for op, binary in pairs]
+        return Artifact(
+            arch=self._arch,
+            arguments=arguments,
+            results=results,
+            plan=apart.plan.to_json(),
+            manifest=_manifest(self._arch, apart.plan, entries, (*arguments, *results)),
+            kernels=tuple(_binary(op, self._facts, binary) for op, binary in pairs),
+            levels={**{level: self._texts[level] for level in ("nd", "kernel")}, **apart.texts},
+        )
+
+    def _compiled_apart(self) -> Apart | None:
+        """What processes have lowered, compiled; None where they have not, or the compiler refuses a kernel: the
+        pipelines say why, at its place."""
+        if self._apart is None:
+            return None
+        note_step("machine code")
+        try:
+            for each in self._apart.compiling:
+                each()
+        except IrcError:
+            self._compilations.cancel()
+            return None
+        return self._apart
+
+    def _together(self) -> Apart:
+        """What the pipelines leave of the module in this process."""
+        with seldom_collecting():
+            for level, lowered in self._levels:
+                self._note(level, lowered)
+        texts = {"tile": self._texts["tile"], "cuda": self._texts["all"]}
+        with reproducing(self._module, "asm"):
+            timed("machine code", lambda: [each() for each in self._compiling])
+            return Apart(read_plan(self._module), kernels_of(self._module), self._compiling, texts)
 
 
 @contextmanager
@@ -90,14 +139,6 @@ def _processes(module: ModuleOp) -> Generator[KernelProcesses | None]:
         yield processes
 
 
-def _together(module: ModuleOp, compilations: Compilations, texts: Mapping[str, str]) -> Apart:
-    """What the pipelines left of a module in this process."""
-    plan = read_plan(module)
-    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    with reproducing(module, "asm"):
-        return Apart(plan, kernels, timed("machine code", compilations.results), texts)
-
-
 def simulate(module: ModuleOp, **options: Any) -> Executable:
     """Compiles a module with one nd function for the simulator; the module is lowered in place. `options` as for
     `levels`."""
@@ -109,7 +150,7 @@ def simulate(module: ModuleOp, **options: Any) -> Executable:
     for level, lowered in levels(module, ("kernel", "all"), **options):
         if level == "kernel":
             facts = kernel_facts(lowered)
-    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
+    kernels = kernels_of(module)
     unknown = {"registers": None, "spills": None}
     entries = [kernel_entry(op, facts.get(op.sym_name.data), {}) | unknown for op in kernels]
     plan = read_plan(module)
@@ -139,36 +180,13 @@ def _simulated_at(
     return Executable(found.name, "sim", taken, given, program, manifest=there)
 
 
-class Compilations:
-    """Kernels that are compiled side by side while the block goes on: NVRTC does not hold the interpreter's lock. What
-    has not begun when the block ends by an exception is not compiled."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(processor_count())
-        self._made: list[Future[CompiledKernel]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def begin(self, kernels: Sequence[KernelOp], arch: str, options: Sequence[str] = ()) -> None:
-        """Compiles these kernels, which do not change any more, the largest first, so that none is left alone in the
-        end. `options` are added to the compiler's."""
-        largest = sorted(kernels, key=lambda kernel: -len(ops_in(kernel)))
-        made = {kernel: self._pool.submit(compile_kernel, kernel, arch, options) for kernel in largest}
-        self._made += [made[kernel] for kernel in kernels]
-
-    def results(self) -> list[CompiledKernel]:
-        """The source, PTX, machine code and resources of the kernels, in order, when all are compiled."""
-        return [each.result() for each in self._made]
+def kernels_of(module: ModuleOp) -> list[KernelOp]:
+    return [op for op in module.ops if isinstance(op, KernelOp)]
 
 
-def _begin(compilations: Compilations, module: ModuleOp) -> None:
+def begin_kernels(compilations: Compilations, module: ModuleOp) -> list[Compiling]:
     """Compiles the kernels of a module for its architecture, with its rounding."""
-    kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    compilations.begin(kernels, target_of(module).name, _flags(module))
+    return compilations.begin(kernels_of(module), target_of(module).name, _flags(module))
 
 
 def _flags(module: ModuleOp) -> tuple[str, ...]:
@@ -179,8 +197,7 @@ def _flags(module: ModuleOp) -> tuple[str, ...]:
 def compiled_kernels(module: ModuleOp) -> list[CompiledKernel]:
     """The kernels of a module, compiled for its architecture, with its rounding."""
     with Compilations() as compilations:
-        _begin(compilations, module)
-        return compilations.results()
+        return [each() for each in begin_kernels(compilations, module)]
 
 
 def _resources(binary: CompiledKernel) -> dict[str, int]:

@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
+from irc.driver.begun import Begun
 from irc.driver.reports import is_reporting, note_program
 from irc.driver.subjects import Options, Recorded, Subject, module_text, places_of, subject_of
 from irc.runtime.artifact import Artifact, moves
@@ -93,7 +95,27 @@ def compile(
         align=tuple(sorted((align or {}).items())),
         shared_gpu=shared_gpu,
     )
-    subject = subject_of(program)
+    return _begun(subject_of(program), target, options, autotune)()
+
+
+def begin(
+    program: ModuleOp | Recorded,
+    target: str | None = None,
+    *,
+    any_order: bool = False,
+    donate: Sequence[int] = (),
+    autotune: bool | float = False,
+    shared_gpu: bool = False,
+) -> Begun[Executable]:
+    """As `compile`, but for a GPU the machine code of kernels is not waited for: threads make it while the caller goes
+    on, with the next program for one. What it gives waits for it, and raises what is wrong with it."""
+    target = default_target() if target is None else _checked(target)
+    arch = _ARCHES[target] if target in _ARCHES else resolve_arch(None)
+    options = Options(arch, any_order=any_order, donate=tuple(donate), shared_gpu=shared_gpu)
+    return _begun(subject_of(program), target, options, autotune)
+
+
+def _begun(subject: Subject, target: str, options: Options, autotune: bool | float) -> Begun[Executable]:
     if autotune:
         from irc.driver.tuning import tune_missing
 
@@ -101,12 +123,17 @@ def compile(
     options = options.with_tuned()
     key = (subject.key, target, options)
     if not is_reporting() and (known := _executables.get(key)) is not None:
-        return known
+        return Begun.done(known)
     with seldom_collecting():
-        executable = _ON[target](subject, options)
-    executable.reporter = origin = Origin(subject.kept(), target, options)
-    note_program(origin)
-    return _executables.keep(key, executable)
+        begun = _ON[target](subject, options)
+
+    def finished() -> Executable:
+        executable = begun()
+        executable.reporter = origin = Origin(subject.kept(), target, options)
+        note_program(origin)
+        return _executables.keep(key, executable)
+
+    return begun.then(finished)
 
 
 @dataclass(frozen=True)
@@ -134,7 +161,7 @@ class Origin:
 
 def compile_module(module: ModuleOp, target: str, options: Options) -> Executable:
     """Compiles a module with just these options; nothing is kept in memory."""
-    return _ON[target](subject_of(module), options)
+    return _ON[target](subject_of(module), options)()
 
 
 def compile_artifact(
@@ -155,8 +182,8 @@ def compile_artifact(
     with seldom_collecting():
         subject = subject_of(program)
         if target != "cpu":
-            return _artifact(subject, options)
-    found = _on_cpu(subject, replace(options, arch=CPU, tuned="").with_tuned())
+            return _artifact(subject, options)()
+    found = _executable_on_cpu(subject, replace(options, arch=CPU, tuned="").with_tuned())
     if found.artifact is None:
         names = ", ".join(dim.name for dim in found.dims)
         raise IrcError(f"code of a CPU is for one size, and {found.name} has the dims {names}", hint="give each by -D")
@@ -235,7 +262,7 @@ def resolve_arch(arch: str | None) -> str:
     return found.name
 
 
-def _interpreted(subject: Subject, options: Options) -> Executable:
+def _interpreted(subject: Subject, options: Options) -> Begun[Executable]:
     from irc.driver.lowering import levels
     from irc.ir.extents import dims_of
 
@@ -243,8 +270,8 @@ def _interpreted(subject: Subject, options: Options) -> Executable:
     for _ in levels(module, ["nd"] if options.strict_rounding else [], strict_rounding=options.strict_rounding):
         pass
     if dims_of(module):
-        return _for_sizes(module, "interpret", _interpreter_of)
-    return _interpreter_of(module)
+        return Begun.done(_for_sizes(module, "interpret", _interpreter_of))
+    return Begun.done(_interpreter_of(module))
 
 
 def _interpreter_of(module: ModuleOp) -> Executable:
@@ -273,7 +300,11 @@ def _for_sizes(module: ModuleOp, target: str, make: Callable[[ModuleOp], Executa
     )
 
 
-def _on_cpu(subject: Subject, options: Options) -> Executable:
+def _on_cpu(subject: Subject, options: Options) -> Begun[Executable]:
+    return Begun.done(_executable_on_cpu(subject, options))
+
+
+def _executable_on_cpu(subject: Subject, options: Options) -> Executable:
     from irc.runtime.cpu import cpu_executable
 
     if (found := _known(subject, options)) is not None:
@@ -283,38 +314,43 @@ def _on_cpu(subject: Subject, options: Options) -> Executable:
     module = subject.module(options)
     if dims_of(module):
         return _for_sizes(module, "cpu", partial(_on_cpu_for_size, options=options))
-    return cpu_executable(_linked(subject, module, options))
+    return cpu_executable(_linked(subject, module, options)())
 
 
 def _on_cpu_for_size(module: ModuleOp, options: Options) -> Executable:
     from irc.runtime.cpu import cpu_executable
 
-    return cpu_executable(_linked(subject_of(module), module, options))
+    return cpu_executable(_linked(subject_of(module), module, options)())
 
 
-def _on_cuda(subject: Subject, options: Options) -> Executable:
+def _on_cuda(subject: Subject, options: Options) -> Begun[Executable]:
     from irc.runtime.cuda import CudaProgram, executable_of
     from irc.runtime.driver import require_device
 
     require_device()
-    artifact = _artifact(subject, options)
-    return executable_of(artifact, CudaProgram(artifact))
+    begun = _artifact(subject, options)
+
+    def loaded() -> Executable:
+        artifact = begun()
+        return executable_of(artifact, CudaProgram(artifact))
+
+    return begun.then(loaded)
 
 
-def _on_sim(subject: Subject, options: Options) -> Executable:
+def _on_sim(subject: Subject, options: Options) -> Begun[Executable]:
     from irc.driver.build import simulate
 
-    return simulate(subject.module(options), **options.of_passes)
+    return Begun.done(simulate(subject.module(options), **options.of_passes))
 
 
 _ON = {"cpu": _on_cpu, "cuda": _on_cuda, "interpret": _interpreted, "sim": _on_sim}
 """By target."""
 
 
-def _artifact(subject: Subject, options: Options) -> Artifact:
+def _artifact(subject: Subject, options: Options) -> Begun[Artifact]:
     """From the disk if it is there, else compiled and put there."""
     found = _known(subject, options)
-    return _linked(subject, subject.module(options), options) if found is None else found
+    return _linked(subject, subject.module(options), options) if found is None else Begun.done(found)
 
 
 def _known(subject: Subject, options: Options) -> Artifact | None:
@@ -329,25 +365,50 @@ def _known(subject: Subject, options: Options) -> Artifact | None:
     return found.moved(link["moved"]).moved(moves(link["places"], subject.own_places()))
 
 
-def _linked(subject: Subject, module: ModuleOp, options: Options) -> Artifact:
+def _linked(subject: Subject, module: ModuleOp, options: Options) -> Begun[Artifact]:
     """The artifact of a subject's module, which is lowered in place; `_known` finds it from now on."""
     places, key = places_of(module), _module_key(module, options)
-    artifact = _of_module(module, options, key, places)
-    if subject.given is None:
-        moved = moves(artifact.places, places)
-        link = {"artifact": key, "moved": moved, "places": subject.own_places()}
-        cache.write(LINKS, _link_key(subject, options), json.dumps(link).encode())
-    return artifact.at_places(places)
+    begun = _of_module(module, options, key, places)
+
+    def linked() -> Artifact:
+        artifact = begun()
+        if subject.given is None:
+            moved = moves(artifact.places, places)
+            link = {"artifact": key, "moved": moved, "places": subject.own_places()}
+            cache.write(LINKS, _link_key(subject, options), json.dumps(link).encode())
+        return artifact.at_places(places)
+
+    return begun.then(linked)
 
 
-def _of_module(module: ModuleOp, options: Options, key: str, places: tuple[str, ...]) -> Artifact:
+def _of_module(module: ModuleOp, options: Options, key: str, places: tuple[str, ...]) -> Begun[Artifact]:
     """The artifact of a module or of an equal one, at the places of that one."""
-    if not is_reporting() and (found := _stored(key)) is not None:
-        return found
-    with progress(_name(module)):
-        artifact = replace(_build(module, options), places=places)
-    cache.write(ARTIFACTS, key, artifact.to_bytes())
-    return artifact
+    if not is_reporting():
+        if (begun := _in_work.get(key)) is not None:
+            return begun
+        if (found := _stored(key)) is not None:
+            return Begun.done(found)
+    name = _name(module)
+    with progress(name):
+        built = _build(module, options)
+
+    def kept() -> Artifact:
+        try:
+            with progress(name):
+                artifact = replace(built(), places=places)
+            cache.write(ARTIFACTS, key, artifact.to_bytes())
+            return artifact
+        finally:
+            _in_work.pop(key, None)
+
+    begun = built.then(kept)
+    if not is_reporting() and not begun.is_done:
+        _in_work[key] = begun
+    return begun
+
+
+_in_work: WeakValueDictionary[str, Begun[Artifact]] = WeakValueDictionary()
+"""By the keys of their modules, what is not on the disk yet."""
 
 
 def _name(module: ModuleOp) -> str:
@@ -357,14 +418,14 @@ def _name(module: ModuleOp) -> str:
     return entry_of(module).sym_name.data
 
 
-def _build(module: ModuleOp, options: Options) -> Artifact:
+def _build(module: ModuleOp, options: Options) -> Begun[Artifact]:
     if options.arch == CPU:
         from irc.driver.cpu import build_for_cpu
 
-        return build_for_cpu(module, **options.of_passes)
-    from irc.driver.build import build
+        return Begun.done(build_for_cpu(module, **options.of_passes))
+    from irc.driver.build import begin
 
-    return build(module, **options.of_passes)
+    return Begun(begin(module, **options.of_passes))
 
 
 def _link_key(subject: Subject, options: Options) -> str:
