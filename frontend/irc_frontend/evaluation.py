@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from irc.driver.compiler import default_target
+from irc.driver.compiler import begin, default_target
 from irc.support.diagnostics import IrcError
 from irc_frontend.demand import kept_beside
 from irc_frontend.graph import ARGUMENT, HOST, LEAF, TILE, Node, fail, sorted_nodes, structure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
+    from irc.driver.begun import Begun
     from irc.driver.subjects import Recorded
     from irc.runtime.executable import Executable
     from irc.support.extents import Dim
@@ -130,6 +131,14 @@ def _executable(order: Sequence[Node], roots: Sequence[Node]) -> Executable:
 
 
 def compile_nodes(
+    order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node] | None = None, donate: Sequence[int] = ()
+) -> Executable:
+    """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
+    The leaves numbered in `donate` are donated."""
+    return begin_nodes(order, roots, leaves, donate)()
+
+
+def begin_nodes(
     order: Sequence[Node],
     roots: Sequence[Node],
     leaves: Sequence[Node] | None = None,
@@ -137,14 +146,13 @@ def compile_nodes(
     *,
     any_order: bool = False,
     dims: Sequence[Dim] = (),
-) -> Executable:
-    """The program of the leaves (by default the nodes that have a value) that gives the roots, on the current target.
-    The leaves numbered in `donate` are donated. any_order: whether sums may be added up in any order. dims: of which
-    numbers in shapes stand for sizes."""
+) -> Begun[Executable]:
+    """The same, begun (`irc.driver.compiler.begin`). any_order: whether sums may be added up in any order. dims: of
+    which numbers in shapes stand for sizes."""
     if leaves is None:
         leaves = [node for node in order if node.op == LEAF]
     program = recorded(order, roots, leaves, dims) or _module(order, roots, leaves, dims)
-    return compile_program(program, roots, donate, any_order=any_order)
+    return _begin_program(program, roots, donate, any_order)
 
 
 def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node], dims: Sequence[Dim]) -> ModuleOp:
@@ -156,18 +164,16 @@ def _module(order: Sequence[Node], roots: Sequence[Node], leaves: Sequence[Node]
     return module
 
 
-def compile_program(
-    program: ModuleOp | Recorded,
-    roots: Sequence[Node],
-    donate: Sequence[int] = (),
-    *,
-    any_order: bool = False,
-) -> Executable:
-    """The same of the module, or the recorded program, that was made of them."""
-    import irc
+def compile_program(program: ModuleOp, roots: Sequence[Node], donate: Sequence[int] = ()) -> Executable:
+    """The same of the module that was made of them."""
+    return _begin_program(program, roots, donate)()
 
-    try:
-        return irc.compile(
+
+def _begin_program(
+    program: ModuleOp | Recorded, roots: Sequence[Node], donate: Sequence[int], any_order: bool = False
+) -> Begun[Executable]:
+    with _located(roots):
+        begun = begin(
             program,
             current_target(),
             donate=donate,
@@ -175,6 +181,19 @@ def compile_program(
             autotune=current_autotune(),
             shared_gpu=_shared_gpu.get(),
         )
+
+    def finished() -> Executable:
+        with _located(roots):
+            return begun()
+
+    return begun.then(finished)
+
+
+@contextmanager
+def _located(roots: Sequence[Node]) -> Generator[None]:
+    """Errors of no place are at that of the roots."""
+    try:
+        yield
     except IrcError as error:
         if error.location is None and roots[0].place is not None:
             error.location = roots[0].place.span()

@@ -25,12 +25,12 @@ def rows(n: int, d: int = 16) -> Any:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The calls of irc.compile."""
-    import irc
+    """The calls of the compiler."""
+    from irc_frontend import evaluation
 
     calls: list[str] = []
-    compile_program = irc.compile
-    monkeypatch.setattr(irc, "compile", lambda *args, **kw: calls.append("") or compile_program(*args, **kw))
+    begin = evaluation.begin
+    monkeypatch.setattr(evaluation, "begin", lambda *args, **kw: calls.append("") or begin(*args, **kw))
     return calls
 
 

@@ -13,7 +13,7 @@ from drawing import long
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from irc_frontend.evaluation import compile_nodes
+from irc_frontend.evaluation import begin_nodes
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.masks import Seen
@@ -394,9 +394,9 @@ def test_sums_are_in_any_order_unless_torch_wants_a_fixed_one(
 
     def recorded(*args: Any, any_order: bool, **options: Any) -> Any:
         seen.append(any_order)
-        return compile_nodes(*args, any_order=any_order, **options)
+        return begin_nodes(*args, any_order=any_order, **options)
 
-    monkeypatch.setattr("irc_frontend.torch.program.compile_nodes", recorded)
+    monkeypatch.setattr("irc_frontend.torch.program.begin_nodes", recorded)
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(is_deterministic)
     try:

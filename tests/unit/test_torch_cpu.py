@@ -14,14 +14,14 @@ from irc_frontend.torch import program
 
 def test_the_target_around_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     targets: list[str] = []
-    compiled = program.compile_nodes
+    begin = program.begin_nodes
 
     def noting(*args: Any, **options: Any) -> Any:
-        executable = compiled(*args, **options)
-        targets.append(executable.target)
-        return executable
+        begun = begin(*args, **options)
+        targets.append(begun().target)
+        return begun
 
-    monkeypatch.setattr(program, "compile_nodes", noting)
+    monkeypatch.setattr(program, "begin_nodes", noting)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(40, 70), nn.GELU(), nn.LayerNorm(70), nn.Linear(70, 30), nn.Softmax(-1))
     x = torch.randn(9, 40)

@@ -377,8 +377,8 @@ def test_modes_say_whether_kernels_are_tuned(
 ) -> None:
     found: list[bool | float] = []
     module = sys.modules["irc_frontend.torch.backend"]
-    real = module._compiled
-    monkeypatch.setattr(module, "_compiled", lambda *given: found.append(current_autotune()) or real(*given))
+    real = module._begun
+    monkeypatch.setattr(module, "_begun", lambda *given: found.append(current_autotune()) or real(*given))
     monkeypatch.setattr("irc.driver.tuning.tune_missing", lambda *_: None)
     x = torch.randn(5)
     torch.testing.assert_close(compiled(nn.ReLU(), mode=mode)(x), x.relu())
@@ -431,7 +431,7 @@ def test_an_interrupted_compilation_leaves_nothing(monkeypatch: pytest.MonkeyPat
 
     run, x = compiled(lambda x: x.relu() * 3), torch.randn(4)
     with monkeypatch.context() as patch:
-        patch.setattr(program, "compile_nodes", interrupt)
+        patch.setattr(program, "begin_nodes", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(x)
     torch.testing.assert_close(run(x), x.relu() * 3)
@@ -442,7 +442,7 @@ def test_what_cannot_be_compiled_runs_in_torch(monkeypatch: pytest.MonkeyPatch, 
     def refuse(*args: Any, **options: Any) -> Any:
         raise irc.IrcError("no room")
 
-    monkeypatch.setattr(program, "compile_nodes", refuse)
+    monkeypatch.setattr(program, "begin_nodes", refuse)
     x = torch.randn(4)
     with pytest.warns(NotCompiled, match="no room"):
         found = compiled(lambda x: x.relu() * 3)(x)

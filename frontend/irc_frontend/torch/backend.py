@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch import config
 from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
 from torch.fx import GraphModule, Interpreter
 from torch.fx.experimental.symbolic_shapes import is_nested_int
 
+from irc.driver.begun import Begun
 from irc.driver.compiler import preferred_target
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
@@ -23,7 +25,7 @@ from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.automatic import automatic_of
 from irc_frontend.torch.decompositions import decompositions
-from irc_frontend.torch.graphs import Compiled, Run, boxed, compile_class, compile_graph
+from irc_frontend.torch.graphs import BegunGraph, Compiled, Run, boxed, compile_class, compile_graph
 from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
@@ -85,7 +87,8 @@ def backend(
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
-    with seldom_collecting():
+    at_once = config.patch(force_non_lazy_backward_lowering=True)  # not when the forward graph has been waited for
+    with seldom_collecting(), at_once:
         return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
 
 
@@ -102,24 +105,58 @@ def _compile(
     autotune: bool | float = False,
     graphs: bool | None = None,
 ) -> Run:
-    """One graph of AOTAutograd: forward, backward, or inference."""
+    """One graph of AOTAutograd: forward, backward, or inference. Its machine code is waited for when it is called:
+    threads make that of a forward graph while its backward graph is compiled."""
     with autotuned(autotune), seldom_collecting():
-        compiled = _compiled(module, inputs, kind, max_shapes)
-    if not isinstance(compiled, Compiled):
-        return compiled
+        begun = _begun(module, inputs, kind, max_shapes)
+    context = TracingContext.try_get()
+    metadata = None if context is None else context.fw_metadata
+    if kind == "backward":
+        if metadata is not None and metadata.bw_donated_idxs:
+            metadata.bw_donated_idxs.clear()  # nothing that the forward graph saved is overwritten: it may be kept
+        metadata = None
+    static = () if metadata is None else metadata.static_input_indices
+    finish = partial(_finished, module, begun, static, kind, _visible(kind), graphs)
+    return _later(finish) if isinstance(begun, BegunGraph) and not begun.is_finished else finish()
+
+
+def _later(finish: Callable[[], Run]) -> Run:
+    """The run of a graph that is finished when it is first called. Threads may share it."""
+    begun = Begun(finish)
+    found: Run | None = None
+
+    def run(arguments: list[Any]) -> Any:
+        nonlocal found
+        if found is None:
+            found = begun()
+        return found(arguments)
+
+    run._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
+    return run
+
+
+def _finished(
+    module: GraphModule,
+    begun: BegunGraph | Run,
+    static: Sequence[int],
+    kind: str,
+    visible: int | None,
+    graphs: bool | None,
+) -> Run:
+    """The run of a graph, as a CUDA graph where it is to be one. static: the numbers of parameters and buffers."""
+    if not isinstance(begun, BegunGraph):
+        return begun
+    with seldom_collecting():
+        compiled = begun.finish()
     if graphs is False or why_not_captured(module) is not None:
         return compiled.run
-    context = TracingContext.try_get()
-    metadata = None if kind == "backward" or context is None else context.fw_metadata
-    static = () if metadata is None else metadata.static_input_indices
-    visible = _visible(kind)
     automatic = None
     if graphs is None and (automatic := automatic_of(module, compiled, static, kind, visible)) is None:
         return compiled.run
     return boxed(Replays(module, compiled.run, static, kind=kind, visible=visible, automatic=automatic))
 
 
-def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> Compiled | Run:
+def _begun(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> BegunGraph | Run:
     """A graph whose shapes are static, or the run of another one."""
     places = module.graph.find_nodes(op="placeholder")
     values = [node.meta.get("val") for node in places]
@@ -129,11 +166,11 @@ def _compiled(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes:
         return without_lengths(module, lambda each: boxed(_Shapes(each, kind, max_shapes).run))
     if any(map(_is_symbolic, values)):
         return boxed(_Shapes(module, kind, max_shapes).run)
-    compiled = compile_graph(module, kind, inputs, _visible(kind))
+    begun = BegunGraph(module, kind, inputs, _visible(kind))
     context = TracingContext.try_get()
     if kind == "forward" and context is not None and context.output_strides is not None:
-        context.output_strides.extend(compiled.strides)  # AOTAutograd compiles the backward graph for them
-    return compiled
+        context.output_strides.extend(begun.strides)  # AOTAutograd compiles the backward graph for them
+    return begun
 
 
 def _visible(kind: str) -> int | None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -94,27 +95,80 @@ def compile_graph(
 
     A program that cannot be compiled is a warning, and its ops stay with torch.
     """
-    module = _simplified(module)
-    strides: list[tuple[int, ...] | None] = []
-    if is_turned:
-        traced = _strides(module)
-        module = with_channels_last(module, inputs, visible)
-        strides = _strides(module)
-        strides = [] if strides == traced else strides
-    if why_left is None:
-        separate_gradients(module.graph)
-    refused = {} if why_left is None else dict.fromkeys(module.graph.nodes, why_left)
-    while True:
-        division = divide(module.graph, refused)
-        try:
-            programs = _programs(division, refused)
-        except _Refused:
-            continue
-        run = _joined(module, division, programs)
-        compiled = Compiled(run, division, list(programs.values()), strides)
+    return BegunGraph(module, kind, inputs, visible, is_turned, why_left).finish()
+
+
+class BegunGraph:
+    """A graph that `compile_graph` compiles, as far as the machine code of its programs, which threads make."""
+
+    def __init__(
+        self,
+        module: GraphModule,
+        kind: str,
+        inputs: Sequence[Any] = (),
+        visible: int | None = None,
+        is_turned: bool = True,
+        why_left: str | None = None,
+    ):
+        module = _simplified(module)
+        self.strides: list[tuple[int, ...] | None] = []
+        """As those of `Compiled`."""
+        if is_turned:
+            traced = _strides(module)
+            module = with_channels_last(module, inputs, visible)
+            strides = _strides(module)
+            self.strides = [] if strides == traced else strides
+        if why_left is None:
+            separate_gradients(module.graph)
+        self._module, self._kind = module, kind
+        self._refused = {} if why_left is None else dict.fromkeys(module.graph.nodes, why_left)
+        self._programs: dict[int, CompiledSubgraph] = {}
+        self._begin()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `finish` waits for nothing."""
+        return all(program.is_finished for program in self._programs.values())
+
+    def finish(self) -> Compiled:
+        """Waits for the machine code. A program of which it cannot be made is a warning."""
+        while not all(self._attempt(program.subgraph, program.finish) for program in self._programs.values()):
+            self._begin()
+        run = _joined(self._module, self._division, self._programs)
+        compiled = Compiled(run, self._division, list(self._programs.values()), self.strides)
         for watcher in _watchers:
-            watcher(kind, compiled)
+            watcher(self._kind, compiled)
         return compiled
+
+    def _begin(self) -> None:
+        """Divides the graph, again where a program cannot be lowered, and begins the programs, by the identities of
+        their subgraphs. Those of a division before are kept until then: programs that are equal go on."""
+        kept = dict[int, CompiledSubgraph]()
+        while True:
+            kept |= self._programs
+            self._division, self._programs = divide(self._module.graph, self._refused), {}
+            subgraphs = chain.from_iterable(self._division.subgraphs)
+            if all(self._attempt(each, partial(self._begin_program, each)) for each in subgraphs):
+                return
+
+    def _begin_program(self, subgraph: Subgraph) -> None:
+        self._programs[id(subgraph)] = CompiledSubgraph(subgraph)
+
+    def _attempt(self, subgraph: Subgraph, compile: Callable[[], object]) -> bool:
+        """Whether a step of the compilation of a subgraph works; else its ops are refused."""
+        try:
+            compile()
+        except IrcError as error:
+            reason = f"not compiled: {error}"
+            said = "\n".join([f"irc leaves {len(subgraph.own)} ops to torch, {reason}", *reproducer_of(error)])
+            warnings.warn(said, NotCompiled, stacklevel=2)
+            self._refused.update(dict.fromkeys(subgraph.own, reason))
+            return False
+        except Exception as error:
+            for note in reproducer_of(error):  # which torch leaves out where it tells of the exception
+                warnings.warn(f"irc cannot compile a graph; {note}", stacklevel=2)
+            raise
+        return True
 
 
 def compile_class(
@@ -129,7 +183,7 @@ def compile_class(
         compare(module, other, dims, sizes)
         _compare_programs(module, other, division, dims, sizes)
     try:
-        programs = {id(each): CompiledSubgraph(each, dims) for level in division.subgraphs for each in level}
+        programs = {id(each): CompiledSubgraph(each, dims).finish() for level in division.subgraphs for each in level}
     except IrcError as error:
         raise NotOne(error.message) from error
 
@@ -169,30 +223,6 @@ def _compare_programs(
 
 def _strides(module: GraphModule) -> list[tuple[int, ...] | None]:
     return [strides_of(node) for node in results_of(module.graph)]
-
-
-class _Refused(Exception):
-    """A part was given up: the graph is divided again without it."""
-
-
-def _programs(division: Division, refused: dict[FxNode, str]) -> dict[int, CompiledSubgraph]:
-    """The program of each subgraph, by its identity."""
-    programs: dict[int, CompiledSubgraph] = {}
-    for level in division.subgraphs:
-        for subgraph in level:
-            try:
-                programs[id(subgraph)] = CompiledSubgraph(subgraph)
-            except IrcError as error:
-                reason = f"not compiled: {error}"
-                said = "\n".join([f"irc leaves {len(subgraph.own)} ops to torch, {reason}", *reproducer_of(error)])
-                warnings.warn(said, NotCompiled, stacklevel=2)
-                refused.update(dict.fromkeys(subgraph.own, reason))
-                raise _Refused from error
-            except Exception as error:
-                for note in reproducer_of(error):  # which torch leaves out where it tells of the exception
-                    warnings.warn(f"irc cannot compile a graph; {note}", stacklevel=2)
-                raise
-    return programs
 
 
 def _alike(writes: Sequence[FxNode]) -> list[list[FxNode]]:

@@ -16,12 +16,13 @@ from irc.driver.compiler import preferred_target
 from irc.ir.extents import declare_dims
 from irc.runtime.arrays import is_freed
 from irc.runtime.artifact import DTYPES
+from irc.runtime.executable import Executable
 from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, likeness
 from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, Sizes, sized_all
 from irc.support.shapes import row_major
 from irc_frontend.build import build_module
-from irc_frontend.evaluation import compile_nodes, current_target, target
+from irc_frontend.evaluation import begin_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Subgraph
@@ -118,20 +119,34 @@ class Layouts:
 class CompiledSubgraph:
     """Callable with the tensors of a subgraph's inputs, in order; gives those of its results, the only one as it is."""
 
+    executable: Executable
+
     def __init__(self, subgraph: Subgraph, dims: Sequence[Dim] = ()):
-        """dims: of the numbers in shapes that stand for sizes; then it is called for some (`at`)."""
+        """The program is begun, and finished before it is called (`finish`). dims: of the numbers in shapes that stand
+        for sizes; then it is called for some (`at`)."""
         self.subgraph, self._dims = subgraph, tuple(dims)
         self.__name__ = self.__qualname__ = f"irc_program_{subgraph.level}"
         self._taken, self._made = _layouts(subgraph.inputs), _layouts(subgraph.results)
         with target(_target_of(subgraph)):
             any_order = not torch.are_deterministic_algorithms_enabled()
-            self.executable = compile_nodes(
+            self._begun = begin_nodes(
                 *_recorded(subgraph, self._taken, self._made),
                 [subgraph.inputs.index(node) for node in subgraph.donated],
                 any_order=any_order,
                 dims=self._dims,
             )
-        self._run = self._unsized if dims else self._runner()
+        self._run = self._unsized
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `finish` waits for nothing."""
+        return self._begun.is_done
+
+    def finish(self) -> CompiledSubgraph:
+        """Waits for the machine code. IrcError where it cannot be made."""
+        self.executable = self._begun()
+        self._run = self._unsized if self._dims else self._runner()
+        return self
 
     def _runner(self) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
         device = self.subgraph.device
