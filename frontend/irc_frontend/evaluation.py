@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from irc.driver.compiler import begin, default_target
 from irc.support.diagnostics import IrcError
 from irc_frontend.demand import kept_beside
+from irc_frontend.given_seeds import with_given_seeds
 from irc_frontend.graph import ARGUMENT, HOST, LEAF, TILE, Node, fail, sorted_nodes, structure
 from irc_frontend.host import call_of
 from irc_frontend.leaves import placed
@@ -108,7 +109,8 @@ def _compute_by_program(wanted: Sequence[Node]) -> None:
             "it depends on an argument of a function given to grad or jit, which has no value yet",
         )
     roots = [*wanted, *kept_beside(order, wanted, structure(order, wanted))]
-    executable = _executable(order, roots)
+    order, given = with_given_seeds(order, roots)
+    executable = _executable(order, given)
     values = executable(*placed([node.known for node in order if node.op == LEAF], executable.target))
     results: Sequence[Any] = [values] if len(roots) == 1 else values
     for node, value in zip(roots, results, strict=True):
