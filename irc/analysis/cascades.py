@@ -160,17 +160,18 @@ def cascade_in(kernel: FusedOp) -> Cascade:
 def cascade_of(product: Operation) -> Cascade | None:
     """The cascade that ends in a product, and in those beside it that are computed from the same scores; None where its
     left operand is no such work on other products, or where something else reads that."""
-    scores: dict[Operation, None] = dict.fromkeys(scores_of(product))
+    scores: dict[Operation, None] = {}
     products: dict[Operation, None] = {}
-    added = [product] if scores else []
     along: dict[SSAValue, None] = {}
+    added = [product]
     while added:
-        products |= dict.fromkeys(added)
-        scores |= dict.fromkeys(score for each in added for score in scores_of(each))
+        for each in added:
+            products[each] = None
+            if not (found := scores_of(each)):
+                return None
+            scores |= dict.fromkeys(found)
         along = computed_from(scores)
         added = [op for op in dict.fromkeys(_products_of(along)) if op not in products]
-    if not products or not all(map(scores_of, products)):
-        return None
     cascade = joined_cascade(tuple(scores), tuple(products))
     return cascade if cascade is not None and _is_apart(cascade, along) else None
 
@@ -202,28 +203,36 @@ def scores_of(product: Operation) -> tuple[Operation, ...]:
     and columns where the product has what it keeps and what it sums over."""
     if not is_product(product):
         return ()
-    found = [op for op in computed_along(product) if is_product(op)]
+    along = _computed_along(product)
+    if not any(map(is_product, along)):
+        return ()
+    found = [op for op in _in_order(along) if is_product(op)]
     return tuple(found) if all(_crosses(product, op) for op in found) else ()
 
 
 def computed_along(product: Operation) -> list[Operation]:
     """What the left operand of a product is computed from, element by element, up to products, which are part of it;
     each after what it reads. Nothing of one that is computed by more than `MAX_OPS`, or from more than `MAX_SCORES`."""
+    return _in_order(_computed_along(product))
+
+
+def _computed_along(product: Operation) -> set[Operation]:
     shape = shape_of(product.operands[0])
     found: set[Operation] = set()
     scores = 0
     pending = [product.operands[0].owner]
     while pending:
         op = pending.pop()
-        if isinstance(op, Block) or op in found or shape_of(op.results[0]) != shape:
+        if op in found or isinstance(op, Block):
             continue
-        if is_product(op) or is_elementwise(op):
+        is_score = is_product(op)
+        if (is_score or is_elementwise(op)) and shape_of(op.results[0]) == shape:
             found.add(op)
-            scores += is_product(op)
-            pending += [] if is_product(op) else [operand.owner for operand in op.operands]
+            scores += is_score
+            pending += [] if is_score else [operand.owner for operand in op.operands]
         if len(found) > MAX_OPS or scores > MAX_SCORES:
-            return []
-    return _in_order(found)
+            return set()
+    return found
 
 
 def rows_of(product: Operation) -> int:

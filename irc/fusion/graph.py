@@ -252,9 +252,9 @@ class FusionGraph:
             self.cluster_of[i] = into
 
     def _clusters_of(self, nodes: int) -> Iterator[Cluster]:
-        """The clusters of the nodes, each once."""
+        """The clusters of the nodes, each once. The last node is found without a look at the others."""
         while nodes:
-            cluster = self.cluster_of[(nodes & -nodes).bit_length() - 1]
+            cluster = self.cluster_of[nodes.bit_length() - 1]
             yield cluster
             nodes &= ~cluster.members
 
