@@ -105,20 +105,22 @@ def f8_matmul(x: ir.Tensor, w: ir.Tensor, sx: ir.Tensor, sw: ir.Tensor):
 
 
 @ir.kernel
-def int4_matmul(x: ir.Tensor, w: ir.Tensor, scale: ir.Tensor):
+def int4_matmul(x: ir.Tensor, w: ir.Tensor, scale: ir.Tensor, parts: int = 1):
     """Weights of 4 bits, two to a byte: w `[N, G, L // 2]` has the first half of a group of L in its lower bits, scale
-    is `[G, N]`. They are the left operand, which can be computed in registers."""
+    is `[G, N]`. They are the left operand, which can be computed in registers. Blocks of their own multiply parts of
+    the groups: few rows of x leave SMs idle otherwise."""
     M, (N, G, half) = x.shape[0], w.shape
-    x = x.reshape(M, G, 2, half)
-    out = ir.empty((M, N), x.dtype)
-    for n, m in ir.tiles(N, M):
+    own = G // parts
+    x, w, scale = x.reshape(M, parts, own, 2, half), w.reshape(N, parts, own, half), scale.reshape(parts, own, N)
+    sums = ir.empty((parts, M, N), "f32" if parts > 1 else x.dtype)
+    for p, n, m in ir.tiles(range(parts), N, M):
         acc = ir.zeros((n, m))
-        for g in ir.tiles(range(G)):
-            lower, upper = (w[n, g, :] << 4) >> 4, w[n, g, :] >> 4
-            acc = ir.addmm(acc, lower.astype(x.dtype) * scale[g, n][:, None], x[m, g, 0, :].T)
-            acc = ir.addmm(acc, upper.astype(x.dtype) * scale[g, n][:, None], x[m, g, 1, :].T)
-        out[m, n] = acc.T
-    return out
+        for g in ir.tiles(range(own)):
+            lower, upper = (w[n, p, g, :] << 4) >> 4, w[n, p, g, :] >> 4
+            acc = ir.addmm(acc, lower.astype(x.dtype) * scale[p, g, n][:, None], x[m, p, g, 0, :].T)
+            acc = ir.addmm(acc, upper.astype(x.dtype) * scale[p, g, n][:, None], x[m, p, g, 1, :].T)
+        sums[p, m, n] = acc.T
+    return sums.sum(axis=0).astype(x.dtype)
 
 
 @ir.kernel

@@ -169,6 +169,16 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         ],
         _int4_matmul,
     ),
+    "int4_matmul_in_parts": (
+        "int4_matmul",
+        [
+            drawn(24, 512, dtype=BF16),
+            np.random.default_rng(0).integers(-128, 128, (40, 4, 64)).astype(np.int8),
+            drawn(4, 40, dtype=BF16),
+            2,
+        ],
+        lambda x, w, scale, parts: _int4_matmul(x, w, scale),
+    ),
     "softmax_bf16": ("softmax", [drawn(7, 300, dtype=BF16)], _softmax),
     "softmax_f32": ("softmax", [drawn(40, 24)], _softmax),
     "long_softmax": ("long_softmax", [drawn(5, 3000)], _softmax),
