@@ -262,6 +262,21 @@ def test_weights_of_4_bits_are_widened_in_pairs() -> None:
     np.testing.assert_array_equal(found, q.reshape(64, 256)[:, at].T.astype(BF16))
 
 
+@pytest.mark.parametrize("stages", [3, 4])
+def test_blocks_of_k_are_multiplied_in_turn(stages: int) -> None:
+    """Each of two warp groups issues a product between `take` and `pass`, a step at a time or two."""
+    rng = np.random.default_rng(0)
+    x, w = drawn(130, 4, 128, dtype=F8), drawn(2, 128, 4, 128, dtype=F8)
+    sx, sw = (0.5 + rng.random(shape, dtype=np.float32) for shape in [(4, 130), (2, 4)])
+    kernel = kernels.scaled_matmul.with_config(tile={"m": 128}, warps=8, stages=stages, turns=True)
+    lowered = lower(kernel.module(x, w, sx, sw), "tile", arch="sm_90a")
+    assert sum(isinstance(op, tile.TakeOp) for op in lowered.walk()) == (1 if stages == 3 else 2)
+    with ir.target("sim"):
+        found = kernel(x, w, sx, sw)
+    expected = _scaled_matmul(x, w, sx, sw)
+    assert np.abs(wide(found) - expected).max() / np.abs(expected).max() < TOLERANCE["bfloat16"]
+
+
 @ir.kernel
 def cut_products(x: ir.Tensor, w: ir.Tensor, lengths: ir.Tensor):
     """Whole steps of K, as many as data says."""

@@ -19,7 +19,7 @@ from irc.ir.blocks import block_of
 from irc.ir.locations import describe
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.scheduling.dependences import needed_by
-from irc.scheduling.schedules import dots_of
+from irc.scheduling.schedules import begins_anew, dots_of
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,11 @@ class OrderGroupsPass(ProgramPass):
     """A partition of several warp groups, in a program whose config says `turns = true`: a `tile.order` of the groups.
     In loops where a dot is fed by another one, the first dot of an iteration stands between `take` and `pass`: a group
     issues it when the group before it has. What groups compute between their products then runs beside the products of
-    others, in place of beside each other's. Dots that go on with the first one's sums are issued in the same turn.
+    others, in place of beside each other's. Dots that go on with the first one's sums are issued in the same turn. So
+    is the one dot of a loop that begins anew in each step, as that of a block of K with scales of its own.
 
-    Loops whose dots do not feed each other are left alone, as are partitions of one warp group, and those that have an
-    order.
+    Other loops whose dots do not feed each other are left alone, as are partitions of one warp group, and those that
+    have an order.
     """
 
     name: ClassVar[str] = "order-groups"
@@ -72,9 +73,9 @@ def _order(region: Region) -> list[tile.DotOp]:
 
 def _first_product(loop: scf.ForOp) -> list[tile.DotOp]:
     """The first dot of an iteration, with those behind it that go on with its sums; nothing where no dot of the loop is
-    fed by another."""
+    fed by another, unless it has one, which begins anew."""
     dots = dots_of(loop)
-    if not any(map(_is_fed, dots)):
+    if not any(map(_is_fed, dots)) and not (len(dots) == 1 and begins_anew(loop)):
         return []
     going_on = takewhile(lambda pair: pair[1].acc is pair[0].result, pairwise(dots))
     return [*dots[:1], *(dot for _, dot in going_on)]

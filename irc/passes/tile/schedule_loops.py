@@ -62,7 +62,7 @@ class ScheduleLoopsPass(ProgramPass):
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
-        plain = (eager(loop) if _has_turns(loop) else together(loop)) or self._in_order(program, loop)
+        plain = (eager(loop) if _has_turns(loop) else None) or together(loop) or self._in_order(program, loop)
         found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain
