@@ -155,7 +155,7 @@ class _Check:
                     )
         order = config.loop_order or ()
         if tuple(order) != tuple(range(len(order))):
-            raise self._fail(f"no pass changes the order of tile loops yet, found loop_order = {list(order)}")
+            raise self._fail(f"only kernels in Python order their loops, found loop_order = {list(order)}")
         reads = "tma" if fills_channels(config.instruction) else "pointers"
         if config.indexing not in (None, reads):
             kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"

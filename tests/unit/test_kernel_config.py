@@ -67,7 +67,7 @@ def test_costs_of_a_target_follow_from_its_rates(machine: Target) -> None:
         ('cluster = [2, 1], instruction = "mma"', "only wgmma kernels have clusters"),
         ('schedule = "pingpong", instruction = "mma"', "only kernels of wgmma and tcgen05 have the schedule"),
         ('schedule = "dynamic", cluster = [2, 1]', "blocks that take tiles by themselves are in no cluster"),
-        ("loop_order = [1, 0]", "no pass changes the order of tile loops"),
+        ("loop_order = [1, 0]", "only kernels in Python order their loops"),
         ('indexing = "pointers"', "a kernel of wgmma reads by tma"),
     ],
 )

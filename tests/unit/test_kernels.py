@@ -14,6 +14,7 @@ import python_kernels
 
 import irc_frontend as ir
 from irc.dialects import tile
+from irc.ir.properties import values_of
 from irc.support.diagnostics import IrcError, render
 from irc.tuning.bench import NotTimed
 
@@ -305,6 +306,29 @@ def test_numbers_of_a_range_are_blocks_too() -> None:
     assert few["n"] < many["n"]
 
 
+def loops_of(kernel: Any, *arrays: Any) -> tile.ForTilesOp:
+    (loops,) = (op for op in program_of(kernel.module(*arrays)).walk() if isinstance(op, tile.ForTilesOp))
+    return loops
+
+
+def test_loops_are_in_the_order_of_the_config() -> None:
+    """Blocks of a cluster have the rows and columns of tiles that they have in any order."""
+    x = np.zeros((256, 64), np.float16)
+    sizes = {"tile": {"m": 64, "n": 32}, "schedule": "persistent", "warps": 4, "cluster": (2, 1)}
+    for order, extents, cluster in (((0, 1), (256, 512), (2, 1)), ((1, 0), (512, 256), (1, 2))):
+        loops = loops_of(product.with_config(loop_order=order, **sizes), x, np.zeros((64, 512), np.float16))
+        assert (loops.extent_values, values_of(loops.cluster)) == (extents, cluster)
+
+
+def test_an_order_of_other_loops_than_there_are() -> None:
+    with pytest.raises(IrcError, match="loop_order = .1, 0, 2. has 3 dimensions, and the loop over tiles has 2, m, n"):
+        scaled.with_config(loop_order=(1, 0, 2))(X)
+    moved = batched.with_config(loop_order=(2, 1, 0), cluster=(2, 1), tile={"m": 64}, schedule="persistent", warps=4)
+    arrays = np.zeros((4, 128, 64), np.float16), np.zeros((4, 64, 128), np.float16)
+    with pytest.raises(IrcError, match="moves loops whose tiles a cluster shares, found cluster = .2, 1."):
+        moved.module(*arrays)
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -313,6 +337,7 @@ def test_numbers_of_a_range_are_blocks_too() -> None:
         {"tile": {"m": 128, "n": 64}, "schedule": "pingpong", "warps": 4},
         {"tile": {"m": 64, "n": 64}, "schedule": "dynamic", "warps": 4},
         {"tile": {"m": 8, "n": 8}, "instruction": "fma", "schedule": "dynamic", "warps": 1},
+        {"tile": {"m": 64, "n": 32}, "schedule": "persistent", "warps": 4, "loop_order": (1, 0), "cluster": (2, 1)},
     ],
 )
 def test_configs_agree(config: dict[str, Any]) -> None:

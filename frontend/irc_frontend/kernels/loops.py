@@ -49,6 +49,18 @@ class Recording:
     def config(self) -> ConfigAttr | None:
         return None if self.choices is None else self.choices[len(self.facts)].config
 
+    def order(self, names: Sequence[str]) -> Sequence[int]:
+        """The dimensions of the next nest's outer loop, the outermost first."""
+        config = self.config()
+        order = tuple(range(len(names))) if config is None or config.loop_order is None else config.loop_order
+        if len(order) != len(names):
+            raise fail(
+                f"config: loop_order = {list(order)} has {len(order)} dimensions, and the loop over tiles has "
+                f"{len(names)}, {', '.join(names)}",
+                "every dimension from 0 once, the outermost first",
+            )
+        return order
+
     def launch(self, launched: Launched) -> Launch:
         """The launch of the next nest."""
         whole = self.whole[len(self.launches)] if self.whole else None
@@ -148,7 +160,7 @@ class OuterLoop(Loop):
         arrays = {value.node: name for name, value in values.items() if isinstance(value, Tensor)}
         arrays.update({as_it_lies(node)[0]: name for node, name in arrays.items()})
         self._trace = LoopNestTrace(recording.step, arrays, recording.carried(), reads_through=recording.reads_through)
-        found = self._trace.open_outer(names, over.extents)
+        found = self._trace.open_outer(names, over.extents, recording.order(names))
         self.indices = found[0] if len(found) == 1 else found
         set_trace(self._trace)
 

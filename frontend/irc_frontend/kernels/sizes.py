@@ -59,7 +59,7 @@ BLOCKS_PER_SM = 2
 """That a nest gives an SM at least, where smaller tiles do."""
 
 
-OTHERS = ("split", "swap_ab", "reduction", "unroll", "loop_order", "lag", "evict_last", "indexing")
+OTHERS = ("split", "swap_ab", "reduction", "unroll", "lag", "evict_last", "indexing")
 """Fields that say how fused regions become loops, which a kernel has of its own."""
 
 

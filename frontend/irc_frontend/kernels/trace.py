@@ -88,6 +88,7 @@ class LoopNestTrace:
         self._zero: SSAValue | None = None
         self._top = Block()
         self._tiles: tile.ForTilesOp | None = None
+        self._order: Sequence[int] = ()
         self._positions: dict[int, Tensor] = {}
         self.ragged = Ragged(self.positions)
 
@@ -115,17 +116,21 @@ class LoopNestTrace:
 
     # Loops
 
-    def open_outer(self, names: Sequence[str], extents: Sequence[int | range]) -> list[LoopTile | Index]:
-        """Begins the loop over all tiles of the nest."""
+    def open_outer(
+        self, names: Sequence[str], extents: Sequence[int | range], order: Sequence[int]
+    ) -> list[LoopTile | Index]:
+        """Begins the loop over all tiles of the nest. order: its dimensions, the outermost first."""
         steps = [
             1 if isinstance(each, range) else self._sizes(name, each) for name, each in zip(names, extents, strict=True)
         ]
         counts = [len(each) if isinstance(each, range) else each for each in extents]
-        self._tiles = tile.ForTilesOp(counts, steps, location=location_here())
+        ordered = [[each[at] for at in order] for each in (counts, steps)]
+        self._tiles, self._order = tile.ForTilesOp(*ordered, location=location_here()), tuple(order)
         block = self._tiles.body.block
         self._frames.append(Frame(block))
         found: list[LoopTile | Index] = []
-        for name, each, step, argument in zip(names, extents, steps, block.args, strict=True):
+        offsets = [block.args[order.index(at)] for at in range(len(order))]
+        for name, each, step, argument in zip(names, extents, steps, offsets, strict=True):
             argument.name_hint = None if name == "_" else name
             found.append(self._index(name, each, step, argument))
         self.facts.outer = [each for each in found if isinstance(each, LoopTile)]
@@ -213,7 +218,7 @@ class LoopNestTrace:
                     self._tiles.step_values,
                     schedule="dynamic" if config.schedule == "dynamic" else "persistent",
                     group=config.group,
-                    cluster=config.cluster if config.cluster not in (None, (1, 1)) else None,
+                    cluster=self._cluster(config),
                 ).properties
             )
         views = [*self._views.values(), *(value for _, value in self._written.values())]
@@ -230,6 +235,19 @@ class LoopNestTrace:
         if copies:
             program.updates = numbers([number for a, b in copies for number in (a, len(reads) + b)])
         return Launched(program, [*self._views], [each for each, _ in self._written.values()], self.facts)
+
+    def _cluster(self, config: ConfigAttr) -> Sequence[int] | None:
+        """Rows and columns of tiles of a cluster: the last two dimensions of the loop as it is written."""
+        if config.cluster in (None, (1, 1)):
+            return None
+        last = len(self._order) - 2
+        if sorted(self._order[-2:]) != [last, last + 1]:
+            raise fail(
+                f"config: loop_order = {list(self._order)} moves loops whose tiles a cluster shares, found cluster = "
+                f"{list(config.cluster)}",
+                "cluster = [1, 1], or the last two loops behind the others",
+            )
+        return [config.cluster[at - last] for at in self._order[-2:]]
 
     # Indices
 

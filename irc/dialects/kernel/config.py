@@ -211,11 +211,12 @@ class ConfigAttr(Data[ConfigFields]):
     - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come.
     - `store_stages`: subtiles of results of a wgmma kernel that are on their way to memory, a divisor of how many a
       tile has (else one).
+    - `loop_order`: of a kernel in Python, the dimensions of its outer loop by their numbers, the outermost first:
+      `[1, 0]`, tiles that follow each other are beside each other along the first one. In order by default.
 
-    No pass acts on these yet; any other value than the one in force is refused:
+    No pass acts on this yet; any other value than the one in force is refused:
 
     - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma and tcgen05, `pointers` otherwise.
-    - `loop_order`: the tiled dimensions, outermost first; in order.
     """
 
     name = "kernel.config"
