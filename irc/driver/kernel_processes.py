@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import IO, TYPE_CHECKING, Any
 
 from irc.support.diagnostics import IrcError
@@ -161,20 +162,62 @@ class KernelProcesses:
             process.close()
 
 
+class _Shared:
+    """The processes of several programs, which are started when all of these together are worth it."""
+
+    def __init__(self) -> None:
+        self._ops = 0
+        self._processes: KernelProcesses | None = None
+
+    def of(self, ops: int) -> KernelProcesses | None:
+        """Those for one more program, of so many ops."""
+        self._ops += ops
+        if self._processes is None and self._ops >= WORTH:
+            self._processes = _started()
+        return self._processes
+
+    def close(self) -> None:
+        if self._processes is not None:
+            self._processes.close()
+
+
+_shared: ContextVar[_Shared | None] = ContextVar("irc_kernel_processes", default=None)
+
+
+@contextmanager
+def sharing_processes() -> Generator[None]:
+    """Programs that this thread compiles in the block share their processes."""
+    if _shared.get() is not None:
+        yield
+        return
+    shared = _Shared()
+    token = _shared.set(shared)
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+        shared.close()
+
+
 @contextmanager
 def kernel_processes(ops: int) -> Generator[KernelProcesses | None]:
     """Within the block there are processes for a program of so many ops; None where they are not worth it, and where
     the system has none."""
-    count = process_count()
-    if count == 1 or ops < WORTH:
-        yield None
+    if (shared := _shared.get()) is not None:
+        yield shared.of(ops)
         return
+    alone = _Shared()
     try:
-        processes = KernelProcesses(count)
-    except Lost:
-        yield None
-        return
-    try:
-        yield processes
+        yield alone.of(ops)
     finally:
-        processes.close()
+        alone.close()
+
+
+def _started() -> KernelProcesses | None:
+    count = process_count()
+    if count == 1:
+        return None
+    try:
+        return KernelProcesses(count)
+    except Lost:
+        return None

@@ -139,7 +139,7 @@ def main() -> None:
     """The arguments of the command are the numbers of the sockets."""
     sockets = list(map(int, sys.argv[1:]))
     lowering = Lowering()
-    gc.disable()  # the process lives as long as one compilation
+    gc.disable()  # the process lives as long as one compilation, or those of a graph and its gradient
     gc.freeze()
     children = list[int]()
     for socket in sockets:

@@ -18,7 +18,7 @@ from irc.driver import build as building
 from irc.driver import kernel_processes
 from irc.driver.apart import Apart, lower_apart
 from irc.driver.compiler import compile_artifact
-from irc.driver.kernel_processes import KernelProcesses, Lost, process_count
+from irc.driver.kernel_processes import KernelProcesses, Lost, process_count, sharing_processes
 from irc.driver.kernel_worker import Job
 from irc.passes.tile.await_dots import AwaitDotsPass
 from irc.runtime.artifact import Artifact
@@ -76,6 +76,26 @@ def test_a_training_step_is_the_same(apart: list[Apart | None], monkeypatch: pyt
     made = compile_artifact(step_module(batch=2, positions=128, layers=2), arch="sm_90a")
     assert [each is not None for each in apart] == [True]
     assert made == together(monkeypatch, step_module(batch=2, positions=128, layers=2))
+
+
+def test_programs_share_processes(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are started when all programs together are worth it, and the programs have kernels of the same names."""
+    started: list[KernelProcesses] = []
+    start = KernelProcesses
+
+    def noting(count: int) -> KernelProcesses:
+        started.append(start(count))
+        return started[-1]
+
+    monkeypatch.setattr(kernel_processes, "KernelProcesses", noting)
+    monkeypatch.setattr(kernel_processes, "WORTH", 20)
+    texts = [TEXT.replace("relu", name) for name in ("relu", "tanh", "exp")]
+    with sharing_processes():
+        made = [compile_artifact(text, arch="sm_90a") for text in texts]
+        assert started[0]._root.poll() is None  # pyright: ignore[reportPrivateUsage]
+    assert len(started) == 1 and started[0]._root.poll() is not None  # pyright: ignore[reportPrivateUsage]
+    assert [each is not None for each in apart] == [True, True]
+    assert made == [together(monkeypatch, text) for text in texts]
 
 
 def test_without_processes_this_one_lowers(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:

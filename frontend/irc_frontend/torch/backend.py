@@ -19,6 +19,7 @@ from torch.fx.experimental.symbolic_shapes import is_nested_int
 
 from irc.driver.begun import Begun
 from irc.driver.compiler import preferred_target
+from irc.driver.kernel_processes import sharing_processes
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
 from irc_frontend.dims import NotOne
@@ -88,7 +89,7 @@ def backend(
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
     at_once = config.patch(force_non_lazy_backward_lowering=True)  # not when the forward graph has been waited for
-    with seldom_collecting(), at_once:
+    with seldom_collecting(), sharing_processes(), at_once:
         return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
 
 
