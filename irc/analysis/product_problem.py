@@ -29,7 +29,14 @@ from irc.analysis.op_classes import (
 )
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.whole_rows import row_extent
-from irc.analysis.window_operands import has_rows_of_taps, is_window_loadable, rows_of, rows_read, run_of
+from irc.analysis.window_operands import (
+    has_pairs_of_taps,
+    has_rows_of_taps,
+    is_window_loadable,
+    rows_of,
+    rows_read,
+    run_of,
+)
 from irc.dialects.kernel import FusedOp
 from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import Element, element_named, element_of
@@ -50,7 +57,8 @@ class Product:
     is_loadable: for both operands, of all products, whether tensor maps can load them as they are; an operand that the
     kernel computes first needs none. is_computed: whether there is such a one. lhs_made, rhs_made: what makes an
     operand of 16 bits that is computed, else None. is_copied: whether TMA brings all operands as wgmma reads them.
-    is_gathered: whether the threads that multiply load the left operand, in rows of taps.
+    is_gathered: whether the threads that multiply load the left operand, in rows of taps. is_paired: whether no other
+    threads could bring these in longer words than pairs, which would go through shared memory.
     lhs_pitch, rhs_pitch: bytes between the rows of the operands in memory, 0 where they have one. rhs_along: the
     dimension along which the right operand is contiguous, "k" or "n".
     written: bytes of operands that another kernel writes just before.
@@ -89,6 +97,7 @@ class Product:
     rhs_made: OperandWork | None = None
     is_copied: bool = False
     is_gathered: bool = False
+    is_paired: bool = False
     lhs_pitch: int = 0
     rhs_pitch: int = 0
     rhs_along: str = "k"
@@ -165,6 +174,7 @@ def product_of(kernel: FusedOp) -> Product:
         rhs_count=len({core.operands[1] for core in cores}),
         is_copied=all(_is_copied(core, operand) for core in cores for operand in (0, 1)),
         is_gathered=is_gathered,
+        is_paired=has_pairs_of_taps(op),
         lhs_pitch=_pitch(op, 0),
         rhs_pitch=_pitch(op, 1),
         rhs_along="k" if _is_along_k(op, 1) else "n",

@@ -45,6 +45,15 @@ def has_rows_of_taps(op: Operation) -> bool:
     return isinstance(op, nd.ConvOp) and len(ints(op.taps)) > 0
 
 
+def has_pairs_of_taps(op: Operation) -> bool:
+    """Whether such rows begin at whole pairs of elements at most, by where the first one does and by the steps between
+    them."""
+    if not isinstance(op, nd.ConvOp) or not has_rows_of_taps(op):
+        return False
+    steps = ints(op.strides)[-1:] if op.result_shape[-1] > 1 else ()
+    return any(n % 4 for n in (*steps, ints(op.low)[-1]))
+
+
 def rows_of(op: Operation) -> tuple[int, ...]:
     """The dimensions along M, by position, that the rows of a tile go over: not the places where these are batches."""
     iteration = iteration_of(op)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from irc.analysis.budgets import tile_registers
 from irc.analysis.product_problem import Product
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import Target
@@ -18,6 +19,16 @@ WIDEST = 128
 
 MIN_COLUMNS = 16
 
+HELD = 200
+"""Registers of a thread for the elements of the left operand and the accumulators. Of 168 and 32, which are 672 of K
+and 64 columns, ptxas 13.0 spills nothing."""
+
+ACCUMULATOR_BYTES, PAIRED_BYTES = 4, 2
+"""Of a sum, and of an element of the left operand, of which a register has two."""
+
+MAX_DEPTH = (HELD - tile_registers(COLUMNS * ACCUMULATOR_BYTES * WGMMA_ROWS, WARP_GROUP)) * 2 * WARP_GROUP // WGMMA_ROWS
+"""Of K that a group has the elements of, for the rows of one instruction and COLUMNS columns."""
+
 STAGES = (2, 1)
 """Of the right operand. 256 images of 3 x 224 x 224 with windows of 7 x 7 take an H200 278 us with two stages and 312
 with one (benchmarks/results/2026-11-28-h200-exhaustive.jsonl.gz)."""
@@ -27,7 +38,10 @@ def choose_gathered(product: Product, machine: Target, given: ConfigAttr) -> Ite
     """All of K is one step, so that all loads of a tile are on their way at once. Two groups take turns: one loads
     while the other multiplies and stores. The right operand of each has a stage of its own, where there is room."""
     columns = min(WIDEST, max(MIN_COLUMNS, power_of_two(product.n)))
-    chosen = TileSizes(m=WGMMA_ROWS * (2 if columns <= COLUMNS else 1), n=columns, k=product.k)
+    while columns > MIN_COLUMNS and _held(columns, product.k) > HELD:
+        columns //= 2
+    instructions = 2 if columns <= COLUMNS and 2 * _held(columns, product.k) <= HELD else 1
+    chosen = TileSizes(m=WGMMA_ROWS * instructions, n=columns, k=product.k)
     for stages in STAGES:
         yield ConfigAttr.of(
             tile=chosen if given.tile is None else given.tile.completed(chosen),
@@ -39,3 +53,9 @@ def choose_gathered(product: Product, machine: Target, given: ConfigAttr) -> Ite
             indexing="tma",
             instruction="wgmma",
         )
+
+
+def _held(columns: int, depth: int) -> int:
+    """A thread's registers for the rows of one instruction: their elements along K, and their sums."""
+    sizes = columns * ACCUMULATOR_BYTES, depth * PAIRED_BYTES
+    return sum(tile_registers(WGMMA_ROWS * size, WARP_GROUP) for size in sizes)

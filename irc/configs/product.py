@@ -198,7 +198,8 @@ def operand_buffers(product: Product, config: ConfigAttr, tile: TileSizes) -> li
         return tcgen05.operand_buffers(product, tile)
     if config.instruction != "wgmma":
         return mma_stage_buffers(product, tile)
-    return stage_buffers(product, tile, "n" if config.swap_ab else "m")
+    buffers = stage_buffers(product, tile, "n" if config.swap_ab else "m")
+    return buffers[1:] if product.is_paired else buffers  # threads load the left one to registers
 
 
 def operand_bytes(product: Product, config: ConfigAttr, tile: TileSizes) -> int:

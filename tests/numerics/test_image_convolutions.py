@@ -18,14 +18,14 @@ from irc.runtime.sim import SimProgram
 
 @dataclass(frozen=True)
 class Image:
-    """A convolution of x[N, H, W, C], C of them `shape`'s second."""
+    """A convolution of x[N, H, W, C], C of them `shape`'s second, or of x[N, D, H, W, C]."""
 
-    shape: tuple[int, int, int, int]
+    shape: tuple[int, ...]
     outputs: int
-    taps: tuple[int, int]
-    strides: tuple[int, int] = (1, 1)
-    low: tuple[int, int] = (0, 0)
-    high: tuple[int, int] = (0, 0)
+    taps: tuple[int, ...]
+    strides: tuple[int, ...] = (1, 1)
+    low: tuple[int, ...] = (0, 0)
+    high: tuple[int, ...] = (0, 0)
     dilation: int = 1
     element: str = "bf16"
     before: str = "x"
@@ -33,12 +33,13 @@ class Image:
 
     def text(self) -> str:
         kernel = (self.outputs, self.shape[1], *self.taps)
-        dilation = (self.dilation, 1)
-        n, c, *places = conv_shape(self.shape, kernel, self.strides, self.low, self.high, dilation, (1, 1))
+        rank, dilation = len(self.taps), (self.dilation, *[1] * (len(self.taps) - 1))
+        n, c, *places = conv_shape(self.shape, kernel, self.strides, self.low, self.high, dilation, (1,) * rank)
         x, k, y = (", ".join(map(str, (a, *rest, b))) for a, b, *rest in (self.shape, kernel, (n, c, *places)))
         numbers = {"strides": self.strides, "low": self.low, "high": self.high, "dilation": dilation}
         lists = "".join(f", {name}={list(values)}" for name, values in numbers.items())
-        axes = "".join(f", {name}_axes=[0, 3, 1, 2]" for name in ("x", "kernel", "result"))
+        last = [0, rank + 1, *range(1, rank + 1)]
+        axes = "".join(f", {name}_axes={last}" for name in ("x", "kernel", "result"))
         return (
             f"func f(x: {self.element}[{x}], k: {self.element}[{k}], b: {self.element}[{self.outputs}]) -> {self.element}[{y}] {{\n"
             f"    y = conv({self.before}, k{lists}{axes})\n    return {self.after}\n}}\n"
@@ -56,6 +57,9 @@ CASES = {
     "wide results": Image((1, 3, 8, 8), 200, (3, 3), low=(1, 1), high=(1, 1)),
     "more padding than there is": Image((1, 3, 4, 4), 16, (3, 3), low=(4, 5), high=(3, 6)),
     "pixels that no window reaches": Image((1, 3, 9, 15), 16, (2, 2), (3, 4)),
+    "frames": Image((1, 3, 3, 9, 10), 64, (3, 7, 7), (1, 2, 2), (1, 3, 3), (1, 3, 3)),
+    "small windows of frames": Image((1, 3, 5, 8, 8), 24, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), dilation=2),
+    "many columns of a long K": Image((1, 4, 9, 12), 128, (9, 9), (1, 1), (4, 4), (4, 4)),
     "dilation of rows": Image((1, 3, 12, 9), 24, (3, 3), low=(2, 1), high=(2, 1), dilation=2),
     "f16": Image((1, 3, 12, 14), 32, (3, 3), (2, 2), (1, 1), (1, 1), element="f16"),
     "before a map": Image((1, 3, 12, 14), 32, (3, 3), (2, 2), (1, 1), (1, 1), after="silu(y + b)"),

@@ -107,6 +107,8 @@ def test_what_is_quicker_on_a_gpu() -> None:
     assert of_weight == "the gradient of a convolution's weight, for which cuDNN is faster"
     assert reasons(nn.ConvTranspose2d(32, 48, 4, stride=2, padding=1), (2, 32, 8, 8))[:2] == [None, None]
     assert reasons(nn.Conv2d(3, 32, 7, stride=2), (2, 3, 16, 16)) == [None] * 3
+    forward, *gradients = reasons(nn.Conv3d(3, 64, (3, 7, 7), stride=(1, 2, 2), padding=(1, 3, 3)), (2, 3, 4, 16, 16))
+    assert forward is None and None not in gradients
     assert reasons(nn.Conv2d(32, 32, 7, groups=32, padding=3), (2, 32, 8, 8)) == [None] * 3
     assert reasons(nn.Conv1d(32, 48, 3, padding=1), (2, 32, 8))[:2] == [None, None]
     assert reasons(nn.Conv3d(32, 48, 3, stride=(1, 2, 2)), (2, 32, 4, 8, 8))[:2] == [None, None]
@@ -121,7 +123,8 @@ def test_what_is_quicker_on_a_gpu() -> None:
         (nn.Conv2d(8, 32, 7, stride=2), (2, 8, 16, 16), torch.bfloat16, "8 channels, fewer than 16"),
         (nn.Conv2d(3, 8, 7, stride=2), (2, 3, 16, 16), torch.bfloat16, "3 channels, fewer than 16"),
         (nn.Conv2d(32, 32, 3), (2, 32, 8, 8), torch.float32, "of float32"),
-        (nn.Conv3d(3, 32, 3), (2, 3, 4, 4, 4), torch.bfloat16, "3 channels, fewer than 16"),
+        (nn.Conv3d(3, 32, (3, 9, 9)), (2, 3, 4, 9, 9), torch.bfloat16, "3 channels, fewer than 16"),
+        (nn.Conv3d(3, 32, 3, dilation=2), (2, 3, 6, 6, 6), torch.bfloat16, "3 channels, fewer than 16"),
         (nn.Conv3d(32, 32, 3, groups=4), (2, 32, 4, 4, 4), torch.bfloat16, "4 groups"),
     ],
 )

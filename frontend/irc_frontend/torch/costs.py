@@ -13,6 +13,7 @@ from xdsl.ir import Block
 from irc.analysis.cascades import cascade_of
 from irc.analysis.op_classes import is_product
 from irc.analysis.window_operands import is_window_loadable
+from irc.configs.gathered import MAX_DEPTH
 from irc.decomposition.indexed import comparisons
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp
@@ -24,7 +25,7 @@ from irc.fusion.cascades import fits
 from irc.ir.dtypes import element_named
 from irc.ir.functions import entry_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, set_target, target_of
-from irc.support.integers import round_up
+from irc.support.integers import power_of_two, round_up
 from irc_frontend.build import build_module
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes, structure
 
@@ -90,7 +91,7 @@ def why_slow_convolution(node: FxNode) -> str | None:
     group, forward and for the gradient of x; those of weights take 0.9 to 1.25. On an H100, all three take 0.3 to 0.85
     where each channel is a group of its own, 0.15 to 0.85 of images of few channels, 1.6 to 2.4 of 32 groups
     (benchmarks/results). Over one axis of space and over three the kernels are of the same classes: TMA brings pixels
-    of windows. Those were not measured."""
+    of windows, or threads rows of taps of few channels. Those were not measured."""
     is_gradient = node.target is torch.ops.aten.convolution_backward.default
     args: Any = node.args[1:] if is_gradient else node.args
     x, weight = (each.meta["val"] for each in args[:2])
@@ -106,13 +107,22 @@ def why_slow_convolution(node: FxNode) -> str | None:
     if not is_channels_last(first.meta["val"]):
         return "a convolution with channels first, for which there are no measurements"
     fewest = weight.shape[0] if is_depthwise else min(weight.shape[:2])
-    if groups == 1 and x.ndim == 4 and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
+    is_of_images = x.ndim == 4 or (not is_gradient and _has_rows_of_taps(x.ndim, weight.shape, args))
+    if groups == 1 and is_of_images and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
         return None
     if is_gradient and args[9][1] and not is_depthwise:
         return "the gradient of a convolution's weight, for which cuDNN is faster"
     if fewest < MIN_CHANNELS:
         return f"a convolution of {fewest} channels, fewer than {MIN_CHANNELS}"
     return None
+
+
+def _has_rows_of_taps(rank: int, weight: Sequence[int], args: Sequence[Any]) -> bool:
+    """Whether a convolution of three axes of space reads the rows of taps where they lie, with all of K at once: such a
+    row begins at a whole pair of elements, and has a power of two of them (arrange-convolutions)."""
+    is_plain = not args[6] and args[5][-1] == 1
+    depth = power_of_two(weight[-1] * weight[1] + args[4][-1] % 2) * math.prod(weight[2:-1])
+    return rank == 5 and is_plain and depth <= MAX_DEPTH
 
 
 def _has_window(node: Node) -> bool:

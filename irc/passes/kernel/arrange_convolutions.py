@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 
 from irc.analysis.costs import flops_of
 from irc.analysis.window_operands import MIN_RUN, is_window_loadable, run_of
+from irc.configs.gathered import MAX_DEPTH, PAIRED_BYTES
 from irc.configs.product_instructions import WGMMA_OPERANDS
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
@@ -47,12 +48,6 @@ images of 3x224x224, took 515 us so, and multiply 236 million elements (benchmar
 
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
-
-MAX_DEPTH = 256
-"""Of K that a thread has the elements of in registers, for the rows of one or two instructions."""
-
-PAIRED_BYTES = 2
-"""Of elements of which a register of a left operand has two."""
 
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""

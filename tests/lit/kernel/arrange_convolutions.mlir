@@ -184,6 +184,16 @@ func.func @odd_rows(%x: tensor<64x225x225x3xbf16>, %w: tensor<64x7x7x3xbf16>) ->
   func.return %conv : tensor<64x113x113x64xf32>
 }
 
+// Frames: K has the rows of taps of three images.
+// CHECK-LABEL: func.func @frames
+// CHECK:         %[[K:.*]] = nd.pad %{{.*}} -> tensor<64x3x7x32xbf16>
+// CHECK:         %[[X:.*]] = nd.reshape %x : tensor<16x16x112x112x3xbf16> -> tensor<16x16x112x336x1xbf16>
+// CHECK:         nd.conv %[[X]], %{{.*}} {strides = [1, 2, 6], low = [1, 3, 10], high = [1, 3, 16], {{.*}}taps = [1, 22]
+func.func @frames(%x: tensor<16x16x112x112x3xbf16>, %w: tensor<64x3x7x7x3xbf16>) -> tensor<16x16x56x56x64xf32> {
+  %conv = nd.conv %x, %w {strides = [1, 2, 2], low = [1, 3, 3], high = [1, 3, 3], dilation = [1, 1, 1], input_dilation = [1, 1, 1], groups = 1, x_axes = [0, 4, 1, 2, 3], kernel_axes = [0, 4, 1, 2, 3], result_axes = [0, 4, 1, 2, 3]} : (tensor<16x16x112x112x3xbf16>, tensor<64x3x7x7x3xbf16>) -> tensor<16x16x56x56x64xf32>
+  func.return %conv : tensor<16x16x56x56x64xf32>
+}
+
 // CHECK-LABEL: func.func @long_k
 // CHECK-NEXT:    nd.conv %x, %w
 func.func @long_k(%x: tensor<64x227x227x3xbf16>, %w: tensor<64x11x11x3xbf16>) -> tensor<64x55x55x64xf32> {

@@ -205,6 +205,38 @@ func.func @wide_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<128x7x32x1xbf16>
   func.return %fused : tensor<64x112x112x128xf32>
 }
 
+// Of a longer K a group has the rows of one instruction, and fewer columns.
+// CHECK:      @frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+func.func @frames(%x: tensor<16x16x112x336x1xbf16>, %w: tensor<64x3x7x32x1xbf16>) -> tensor<16x16x56x56x64xf32> {
+  %fused = kernel.fused @frames_0 matmul (%x_1 = %x : tensor<16x16x112x336x1xbf16>, %w_1 = %w : tensor<64x3x7x32x1xbf16>) -> tensor<16x16x56x56x64xf32> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 2, 6], low = [1, 3, 10], high = [1, 3, 16], dilation = [1, 1, 1], input_dilation = [1, 1, 1], groups = 1, x_axes = [0, 4, 1, 2, 3], kernel_axes = [0, 4, 1, 2, 3], result_axes = [0, 4, 1, 2, 3], taps = [1, 22]} : (tensor<16x16x112x336x1xbf16>, tensor<64x3x7x32x1xbf16>) -> tensor<16x16x56x56x64xf32>
+    kernel.yield %conv : tensor<16x16x56x56x64xf32>
+  }
+  func.return %fused : tensor<16x16x56x56x64xf32>
+}
+
+// CHECK:      @wide_frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 2
+func.func @wide_frames(%x: tensor<16x16x112x336x1xbf16>, %w: tensor<128x3x7x32x1xbf16>) -> tensor<16x16x56x56x128xf32> {
+  %fused = kernel.fused @wide_frames_0 matmul (%x_1 = %x : tensor<16x16x112x336x1xbf16>, %w_1 = %w : tensor<128x3x7x32x1xbf16>) -> tensor<16x16x56x56x128xf32> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 2, 6], low = [1, 3, 10], high = [1, 3, 16], dilation = [1, 1, 1], input_dilation = [1, 1, 1], groups = 1, x_axes = [0, 4, 1, 2, 3], kernel_axes = [0, 4, 1, 2, 3], result_axes = [0, 4, 1, 2, 3], taps = [1, 22]} : (tensor<16x16x112x336x1xbf16>, tensor<128x3x7x32x1xbf16>) -> tensor<16x16x56x56x128xf32>
+    kernel.yield %conv : tensor<16x16x56x56x128xf32>
+  }
+  func.return %fused : tensor<16x16x56x56x128xf32>
+}
+
+// Rows that begin at whole fours of elements go through shared memory.
+// CHECK:      @fours_0 matmul config<tile = {m = 64, n = 64, k = 576}, stages = 1
+func.func @fours(%x: tensor<16x64x256x1xbf16>, %w: tensor<64x9x64x1xbf16>) -> tensor<16x64x64x64xf32> {
+  %fused = kernel.fused @fours_0 matmul (%x_1 = %x : tensor<16x64x256x1xbf16>, %w_1 = %w : tensor<64x9x64x1xbf16>) -> tensor<16x64x64x64xf32> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 4], low = [4, 16], high = [4, 44], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], taps = [0, 36]} : (tensor<16x64x256x1xbf16>, tensor<64x9x64x1xbf16>) -> tensor<16x64x64x64xf32>
+    kernel.yield %conv : tensor<16x64x64x64xf32>
+  }
+  func.return %fused : tensor<16x64x64x64xf32>
+}
+
 // CHECK:      @narrow_image_0 matmul config<tile = {m = 128, n = 16, k = 48}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @narrow_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
   %fused = kernel.fused @narrow_image_0 matmul (%x_1 = %x : tensor<64x224x672x1xbf16>, %w_1 = %w : tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
