@@ -26,12 +26,12 @@ from irc.analysis.op_classes import (
     total_cost,
 )
 from irc.dialects import nd
-from irc.dialects.nd.declared import stored_element
+from irc.dialects.nd.declared import declared_element, stored_element
 from irc.fusion.cascades import is_one_kernel
 from irc.fusion.graph import escapes
 from irc.fusion.returning import can_return
 from irc.ir.discardable import REPEATED
-from irc.ir.dtypes import element_of
+from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import is_broadcast, iteration_of
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import target_of
@@ -109,7 +109,7 @@ def copy_behind_cascades(block: Block) -> set[Operation]:
     for op in list(block.ops):
         if not is_reduction(op):
             continue
-        cone, results = _work_behind(op, casts)
+        cone, results = _work_behind(op, {value: element_of(cast.results[0].type) for value, cast in casts.items()})
         if not results or not all(map(_is_of_cascade, results)):
             continue
         copies: dict[SSAValue, SSAValue] = {}
@@ -127,6 +127,48 @@ def copy_behind_cascades(block: Block) -> set[Operation]:
     return made
 
 
+def copy_behind_phases(block: Block) -> set[Operation]:
+    """Gives a reduction its own copy of the cheap work on what it reads of arguments and of a product that tiles cannot
+    reduce, where that is stored narrower, for other kernels; gives the copies, which the reduction's kernel computes.
+
+    Of the gradient of a strided convolution each tile has every second place or so. The sums of a batch normalization's
+    gradient before that need it times the distances from the mean: an array of f32 beside that of the gradient, of
+    which other kernels, and the other sum, read the elements in 16 bits.
+    """
+    made: set[Operation] = set()
+    phases = {value: axes for value, axes in _in_phases(block).items() if axes and declared_element(value) is not None}
+    for op in list(block.ops) if phases else ():
+        if not is_reduction(op) or op.operands[0] in phases:
+            continue
+        reduced = set(reduced_axes(op))
+        cone, results = _work_behind(
+            op, {value: stored_element(value) for value, axes in phases.items() if axes & reduced}
+        )
+        if results and all({use.operation for use in value.uses} - cone for value in results):
+            made |= _copy(cone, op, {})
+    if made and (function := block.parent_op()) is not None:
+        remove_dead_code(function)
+    return made
+
+
+def _in_phases(block: Block) -> dict[SSAValue, set[int]]:
+    """Of what is computed from products, element by element, the axes along which tiles of all these have some of the
+    places."""
+    found: dict[SSAValue, set[int]] = {}
+    for op in block.ops:
+        if is_contraction(op):
+            iteration = iteration_of(op)
+            b, m = (set(iteration.touched(iteration.result, role)) for role in "bm")
+            found[op.results[0]] = b & m
+        elif is_elementwise(op):
+            known = [
+                found[value] for value in op.operands if value in found and size_of(value) == size_of(op.results[0])
+            ]
+            if known:
+                found[op.results[0]] = set.intersection(*known)
+    return found
+
+
 def _copy(cone: set[Operation], reduction: Operation, copies: dict[SSAValue, SSAValue]) -> set[Operation]:
     """Has a reduction read copies of the ops that its operand comes from, before it, and gives these. `copies` has what
     is read in the place of values, and gets those of the ops that it lacks."""
@@ -142,10 +184,10 @@ def _copy(cone: set[Operation], reduction: Operation, copies: dict[SSAValue, SSA
     return made
 
 
-def _work_behind(reduction: Operation, casts: Mapping[SSAValue, Operation]) -> tuple[set[Operation], list[SSAValue]]:
-    """The elementwise ops that a reduction's operand comes from, for it alone, and those of the values that are cast
-    of which they compute; none where they are not cheap, or read more of these and of arguments than is stored and
-    read."""
+def _work_behind(reduction: Operation, narrow: Mapping[SSAValue, Element]) -> tuple[set[Operation], list[SSAValue]]:
+    """The elementwise ops that a reduction's operand comes from, and those of the values that are stored narrower of
+    which they compute, for it alone; none where they are not cheap, or read more of these and of arguments than is
+    stored and read."""
     size, read = size_of(reduction.operands[0]), 0
     cone: set[Operation] = set()
     results: list[SSAValue] = []
@@ -153,7 +195,7 @@ def _work_behind(reduction: Operation, casts: Mapping[SSAValue, Operation]) -> t
     while pending:
         value = pending.pop()
         op = value.owner
-        if value in casts:
+        if value in narrow:
             results += [value] if value not in results else []
         elif _is_given(_spread(value)):
             read += element_of(_behind_casts(_spread(value)).type).size if size_of(_spread(value)) * SMALL > size else 0
@@ -162,12 +204,19 @@ def _work_behind(reduction: Operation, casts: Mapping[SSAValue, Operation]) -> t
             pending += op.operands
         else:
             return set(), []
-    read += sum(element_of(casts[value].results[0].type).size for value in results)
+    read += sum(narrow[value].size for value in results)
     stored = element_of(reduction.operands[0].type).size
-    is_alone = all(use.operation in cone or use.operation is reduction for op in cone for use in op.results[0].uses)
+    behind = {op for value in results for op in _after_in(value, cone)}
+    is_alone = all(use.operation in cone or use.operation is reduction for op in behind for use in op.results[0].uses)
     if not is_alone or size * stored < MIN_WIDENED or read > 2 * stored or total_cost(cone) > MAX_COPIED:
         return set(), []
     return cone, results
+
+
+def _after_in(value: SSAValue, cone: set[Operation]) -> set[Operation]:
+    """The ops among these that need a value."""
+    users = {use.operation for use in value.uses} & cone
+    return users.union(*(_after_in(user.results[0], cone) for user in users))
 
 
 def _is_of_cascade(value: SSAValue) -> bool:

@@ -29,7 +29,13 @@ from irc.fusion.outline import outline
 from irc.fusion.pages import copy_pages
 from irc.fusion.parts import copy_parts
 from irc.fusion.products import casts_to_store, ends_to_store, grow_epilogue, grow_prologue, seed_products
-from irc.fusion.recomputation import copy_across_kernels, copy_behind_cascades, copy_escaping, find_repeated
+from irc.fusion.recomputation import (
+    copy_across_kernels,
+    copy_behind_cascades,
+    copy_behind_phases,
+    copy_escaping,
+    find_repeated,
+)
 from irc.fusion.reductions import grow_reductions
 from irc.fusion.sink_into_consumer import sink_into_consumers
 from irc.ir.blocks import ops_in
@@ -64,7 +70,8 @@ def fuse_block(
 ) -> list[FusedOp]:
     """Turns the `nd` ops of a function's block, none of them dead, into kernels named `<name>_<i>`, which it gives.
     Costs that were compared are described in `compared`, where there is one."""
-    copies = copy_across_kernels(block) | copy_behind_cascades(block) | copy_pages(block) | copy_parts(block)
+    copies = copy_across_kernels(block) | copy_behind_cascades(block) | copy_behind_phases(block)
+    copies |= copy_pages(block) | copy_parts(block)
     copy_escaping(block)
     stored = casts_to_store(block) | ends_to_store(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), stored)

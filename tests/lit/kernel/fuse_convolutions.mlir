@@ -138,3 +138,30 @@ func.func @norm_behind_wide_windows(%x: tensor<2x12x12x24xbf16>, %w: tensor<3x3x
   %cast_1 = nd.cast %sub : tensor<2x12x12x24xf32> -> tensor<2x12x12x24xbf16>
   func.return %cast_1 : tensor<2x12x12x24xbf16>
 }
+
+// Tiles of the gradient of a strided convolution have every second place, and reduce nothing. Its sums are of one kernel,
+// which reads the gradient as it is stored and computes what the second one sums itself: no array of f32.
+// CHECK-LABEL: func.func @sums_of_phases
+// CHECK:         kernel.fused @sums_of_phases_0 matmul {{.*}} -> tensor<16x64x64x64xbf16>
+// CHECK:           nd.conv
+// CHECK-NOT:       nd.mul
+// CHECK:           kernel.yield %{{.*}} : tensor<16x64x64x64xbf16>
+// CHECK:         kernel.fused @sums_of_phases_1 reduce {{.*}} -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>)
+// CHECK:           nd.mul
+// CHECK:           nd.sum
+// CHECK:           nd.sum
+func.func @sums_of_phases(%g: tensor<16x32x32x128xbf16>, %w: tensor<128x64x1x1xbf16>, %x: tensor<16x64x64x64xbf16>, %m: tensor<64xf32>, %s: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<16x64x64x64xbf16>) {
+  %conv = nd.conv %g, %w {strides = [1, 1], low = [0, 0], high = [1, 1], dilation = [1, 1], input_dilation = [2, 2], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [1, 0, 2, 3], result_axes = [0, 3, 1, 2], flipped = true, nd.declared = bf16} : (tensor<16x32x32x128xbf16>, tensor<128x64x1x1xbf16>) -> tensor<16x64x64x64xf32>
+  %wide = nd.cast %x : tensor<16x64x64x64xbf16> -> tensor<16x64x64x64xf32>
+  %mean = nd.broadcast %m {dims = [3]} : tensor<64xf32> -> tensor<16x64x64x64xf32>
+  %distance = nd.sub %wide, %mean : tensor<16x64x64x64xf32>
+  %product = nd.mul %conv, %distance : tensor<16x64x64x64xf32>
+  %sum = nd.sum %conv {axes = [0, 1, 2]} : tensor<16x64x64x64xf32> -> tensor<64xf32>
+  %other = nd.sum %product {axes = [0, 1, 2]} : tensor<16x64x64x64xf32> -> tensor<64xf32>
+  %scaled = nd.mul %other, %s : tensor<64xf32>
+  %spread = nd.broadcast %scaled {dims = [3]} : tensor<64xf32> -> tensor<16x64x64x64xf32>
+  %part = nd.mul %distance, %spread : tensor<16x64x64x64xf32>
+  %rest = nd.sub %conv, %part : tensor<16x64x64x64xf32>
+  %result = nd.cast %rest : tensor<16x64x64x64xf32> -> tensor<16x64x64x64xbf16>
+  func.return %sum, %other, %result : tensor<64xf32>, tensor<64xf32>, tensor<16x64x64x64xbf16>
+}
