@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import embedding_bag
 
+from irc.support.diagnostics import IrcError
 from irc_frontend.torch import backend
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.ops import VIEWS
@@ -52,12 +53,17 @@ def test_weights_of_what_is_in_a_bag_have_gradients() -> None:
     check(f, weight, parts, indices, torch.tensor(OFFSETS))
 
 
-def test_a_row_that_is_not_there_is_an_error() -> None:
+@pytest.mark.parametrize(("row", "offsets"), [(6, [0]), (1, [1]), (1, [0, 3])])
+def test_rows_that_are_not_there_are_an_error_as_in_torch(row: int, offsets: list[int]) -> None:
+    """Nor may a bag begin behind the last row, or the first one behind the first."""
+
     def f(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
         return embedding_bag(indices, weight, offsets)
 
-    with pytest.raises(Exception, match=r"index|indices"):
-        torch.compile(f, backend=backend)(torch.randn(6, 5), torch.tensor([1, 6]), torch.tensor([0]))
+    inputs = torch.randn(6, 5), torch.tensor([1, row]), torch.tensor(offsets)
+    for each in (f, torch.compile(f, backend=backend)):
+        with pytest.raises((RuntimeError, IndexError, IrcError)):
+            each(*inputs)
 
 
 def check(f: Any, *inputs: torch.Tensor) -> None:

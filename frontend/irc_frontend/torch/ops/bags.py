@@ -70,7 +70,7 @@ def _embedding_bag(
     count = offsets.size - include_last_offset
     if not indices.size or not count:
         raise Left("no bags, or nothing in them")
-    bags = _bags(indices, offsets, count, padding_idx)
+    bags = _bags(indices, _checked(offsets, indices.size), count, padding_idx)
     rows = ir.take(wide(weight), inside(weight, 0, indices), 0, mode="clip")
     sizes = bags.sizes()
     if mode == MAX:
@@ -83,6 +83,12 @@ def _embedding_bag(
         total = total / ir.maximum(sizes, 1).reshape(count, 1).astype(total.element)
     is_plain = mode == SUM and padding_idx < 0 and weight.element in ("f32", "f16")
     return total, ir.zeros((0,), "i64") if is_plain else bags.of, sizes, ir.zeros((count,), "i64")
+
+
+def _checked(offsets: Tensor, count: int) -> Tensor:
+    """The first is 0, none is beyond the end."""
+    first, others = ir.check_indices(offsets[:1], 1), ir.check_indices(offsets[1:], count + 1)
+    return ir.concatenate([first, others]) if others.size else first
 
 
 def _maxima(rows: Tensor, bags: _Bags, indices: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
