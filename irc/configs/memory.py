@@ -58,6 +58,16 @@ PARTS_OF_SM = 4
 MAX_ACCUMULATORS = 2
 """Reductions of one kernel for which that is enough."""
 
+MOST_HELD = 192
+"""Sums that a thread holds: it has 255 registers, and needs some for what it loads. Of GPT-2's gradients one kernel has
+25 sums over rows: with 8 columns a thread, in 64 registers, it spilled 9,612 bytes; with 4, in 208, nothing."""
+
+FEW_SUMS = 48
+"""Sums for which a thread of a full SM has registers enough."""
+
+LOADING_REGISTERS = 48
+"""Of a thread that holds many sums, beside them."""
+
 MIN_PART = 8192
 """Elements that a block should reduce at least, for a split to be worth another kernel."""
 
@@ -120,9 +130,23 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         registers = _registers(reduction, held, is_full=is_full, is_row=tile["d"] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
+    elif chosen.reduction == "looped" and reduction.count > MAX_ACCUMULATORS:
+        tile, occupancy = _of_many_sums(reduction.count, tile, warps * machine.warp_size, machine, given)
     elif reduction.element.size > REGISTER_BYTES:
         occupancy = max(1, HOLDING_THREADS // (warps * machine.warp_size))
     return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
+
+
+def _of_many_sums(
+    count: int, tile: TileSizes, threads: int, machine: Target, given: ConfigAttr
+) -> tuple[TileSizes, int | None]:
+    """The tile, with fewer columns where a thread cannot hold the sums of all, and the blocks that share an SM, where
+    they take more registers than usual."""
+    while (held := count * prod(tile.values()) // threads) > MOST_HELD and tile["d"] > 1 and given.tile is None:
+        tile = TileSizes({**tile, "d": tile["d"] // 2})
+    if held <= FEW_SUMS:
+        return tile, None
+    return tile, max(1, machine.registers // ((held + LOADING_REGISTERS) * threads))
 
 
 def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) -> int:
