@@ -169,6 +169,18 @@ def test_a_step_over_one_axis_and_three(monkeypatch: pytest.MonkeyPatch, axes: i
     assert leaf.grad is not None and leaf.grad.is_contiguous()
 
 
+@pytest.mark.usefixtures("fresh_torch")
+def test_gradients_of_weights_of_few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """irc has those of an image's and of depthwise convolutions, of many images: no window of TMA brings their pixels."""
+    _as_on_a_gpu(monkeypatch)
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 16, 3, groups=16)).bfloat16()
+    graphs = dict[str, Compiled]()
+    with watching(graphs.__setitem__):
+        found = torch.compile(model, backend=backend)(torch.randn(24, 3, 32, 32, dtype=torch.bfloat16))
+        found.float().square().mean().backward()
+    assert not graphs["forward"].division.reasons and not graphs["backward"].division.reasons
+
+
 def _step_of_both(model: nn.Module, leaf: torch.Tensor) -> None:
     """Expects irc to have all of a training step but the gradients of weights, with gradients near those of f32."""
     twin, graphs = copy.deepcopy(model).float(), dict[str, Compiled]()

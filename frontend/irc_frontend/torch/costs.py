@@ -127,14 +127,17 @@ def _has_rows_of_taps(rank: int, weight: Sequence[int], args: Sequence[Any]) -> 
 
 def _has_window(node: Node) -> bool:
     """Whether TMA brings the pixels of a convolution's window, with channels last in rows that are filled with
-    zeros. Depthwise convolutions are maps, which load windows, and so few channels come by pointers."""
+    zeros. Depthwise convolutions are maps, which load windows, and so few channels come by pointers. So they do in the
+    gradients of these weights, where x has its channels first, and the window is that of a result's places."""
     attributes: dict[str, Any] = dict(node.attributes)
     x, kernel = list(node.operands)
-    if attributes["groups"] != 1 or x.shape[1] <= IMAGE_CHANNELS:
-        return True
-    element, last = element_named(x.element), [0, len(x.shape) - 1, *range(1, len(x.shape) - 1)]
     axes = attributes["kernel_axes"] or range(len(x.shape))
     weights = [kernel.shape[axis] for axis in axes]
+    is_gradient = math.prod(weights[2:]) > math.prod(node.shape[2:])
+    is_depthwise = attributes["groups"] != 1 or attributes.get("batch_groups", 1) != 1
+    if is_depthwise or x.shape[1] <= IMAGE_CHANNELS or (is_gradient and x.shape[0] <= IMAGE_CHANNELS):
+        return True
+    element, last = element_named(x.element), [0, len(x.shape) - 1, *range(1, len(x.shape) - 1)]
     channels = round_up(x.shape[1], TENSOR_MAP_ALIGNMENT // element.size)
     shapes = [x.shape[0], *x.shape[2:], channels], [weights[0], *weights[2:], channels]
     values = Block(arg_types=[nd.tensor(shape, element) for shape in shapes]).args
