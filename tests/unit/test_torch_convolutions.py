@@ -109,6 +109,7 @@ def test_what_is_quicker_on_a_gpu() -> None:
     assert reasons(nn.Conv2d(3, 32, 7, stride=2), (2, 3, 16, 16)) == [None] * 3
     forward, *gradients = reasons(nn.Conv3d(3, 64, (3, 7, 7), stride=(1, 2, 2), padding=(1, 3, 3)), (2, 3, 4, 16, 16))
     assert forward is None and None not in gradients
+    assert reasons(nn.Conv2d(144, 6, 1), (8, 144, 1, 1)) == [None] * 3
     assert reasons(nn.Conv2d(32, 32, 7, groups=32, padding=3), (2, 32, 8, 8)) == [None] * 3
     assert reasons(nn.Conv1d(32, 48, 3, padding=1), (2, 32, 8))[:2] == [None, None]
     assert reasons(nn.Conv3d(32, 48, 3, stride=(1, 2, 2)), (2, 32, 4, 8, 8))[:2] == [None, None]
@@ -122,6 +123,7 @@ def test_what_is_quicker_on_a_gpu() -> None:
         (nn.Conv2d(32, 32, 9, groups=32, padding=4), (2, 32, 8, 8), torch.bfloat16, "32 groups"),
         (nn.Conv2d(8, 32, 7, stride=2), (2, 8, 16, 16), torch.bfloat16, "8 channels, fewer than 16"),
         (nn.Conv2d(3, 8, 7, stride=2), (2, 3, 16, 16), torch.bfloat16, "3 channels, fewer than 16"),
+        (nn.Conv2d(144, 6, 1), (2, 144, 64, 64), torch.bfloat16, "6 channels, fewer than 16"),
         (nn.Conv2d(32, 32, 3), (2, 32, 8, 8), torch.float32, "of float32"),
         (nn.Conv3d(3, 32, (3, 9, 9)), (2, 3, 4, 9, 9), torch.bfloat16, "3 channels, fewer than 16"),
         (nn.Conv3d(3, 32, 3, dilation=2), (2, 3, 6, 6, 6), torch.bfloat16, "3 channels, fewer than 16"),
@@ -171,9 +173,11 @@ def test_a_step_over_one_axis_and_three(monkeypatch: pytest.MonkeyPatch, axes: i
 
 @pytest.mark.usefixtures("fresh_torch")
 def test_gradients_of_weights_of_few_channels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """irc has those of an image's and of depthwise convolutions, of many images: no window of TMA brings their pixels."""
+    """irc has those of an image's and of depthwise convolutions, of many images: no window of TMA brings their pixels.
+    It has all of a squeeze-and-excitation, whose arrays are small."""
     _as_on_a_gpu(monkeypatch)
-    model = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 16, 3, groups=16)).bfloat16()
+    layers = nn.Conv2d(3, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 16, 3, groups=16), nn.AdaptiveAvgPool2d(1)
+    model = nn.Sequential(*layers, nn.Conv2d(16, 6, 1), nn.SiLU(), nn.Conv2d(6, 16, 1)).bfloat16()
     graphs = dict[str, Compiled]()
     with watching(graphs.__setitem__):
         found = torch.compile(model, backend=backend)(torch.randn(24, 3, 32, 32, dtype=torch.bfloat16))

@@ -66,6 +66,9 @@ def _why_scattered(node: Node) -> str | None:
 MIN_CHANNELS = 16
 """Of inputs and of outputs: from so many on TMA brings pixels of a window, and tiles are full."""
 
+SMALL_BYTES = 1 << 20
+"""Of both arrays of a convolution of points that is irc's with any channels: a launch takes longer than it."""
+
 IMAGE_CHANNELS = 4
 """Up to so many inputs, those of an image, cuDNN fills them up to 8 first."""
 
@@ -106,6 +109,8 @@ def why_slow_convolution(node: FxNode) -> str | None:
         return f"a convolution over {x.ndim - 2} axes"
     if not is_channels_last(first.meta["val"]):
         return "a convolution with channels first, for which there are no measurements"
+    if groups == 1 and _is_small(first.meta["val"], x, weight):
+        return None
     fewest = weight.shape[0] if is_depthwise else min(weight.shape[:2])
     is_of_images = x.ndim == 4 or (not is_gradient and _has_rows_of_taps(x.ndim, weight.shape, args))
     if groups == 1 and is_of_images and x.shape[1] <= IMAGE_CHANNELS and max(weight.shape[:2]) >= MIN_CHANNELS:
@@ -115,6 +120,13 @@ def why_slow_convolution(node: FxNode) -> str | None:
     if fewest < MIN_CHANNELS:
         return f"a convolution of {fewest} channels, fewer than {MIN_CHANNELS}"
     return None
+
+
+def _is_small(*arrays: torch.Tensor) -> bool:
+    """Whether a convolution is of points, as a squeeze-and-excitation has them, and arrays are so small that what
+    counts is that no graph ends before it."""
+    *_, weight = arrays
+    return math.prod(weight.shape[2:]) == 1 and sum(each.numel() * each.itemsize for each in arrays) <= SMALL_BYTES
 
 
 def _has_rows_of_taps(rank: int, weight: Sequence[int], args: Sequence[Any]) -> bool:
@@ -128,11 +140,14 @@ def _has_rows_of_taps(rank: int, weight: Sequence[int], args: Sequence[Any]) -> 
 def _has_window(node: Node) -> bool:
     """Whether TMA brings the pixels of a convolution's window, with channels last in rows that are filled with
     zeros. Depthwise convolutions are maps, which load windows, and so few channels come by pointers. So they do in the
-    gradients of these weights, where x has its channels first, and the window is that of a result's places."""
+    gradients of these weights, where x has its channels first, and the window is that of a result's places. One place
+    alone has no window."""
     attributes: dict[str, Any] = dict(node.attributes)
     x, kernel = list(node.operands)
     axes = attributes["kernel_axes"] or range(len(x.shape))
     weights = [kernel.shape[axis] for axis in axes]
+    if math.prod(x.shape[2:]) == math.prod(weights[2:]) == 1:
+        return True
     is_gradient = math.prod(weights[2:]) > math.prod(node.shape[2:])
     is_depthwise = attributes["groups"] != 1 or attributes.get("batch_groups", 1) != 1
     if is_depthwise or x.shape[1] <= IMAGE_CHANNELS or (is_gradient and x.shape[0] <= IMAGE_CHANNELS):
