@@ -73,7 +73,7 @@ def _name(node: torch.fx.Node) -> str:
 def test_programs_share_the_gpu_where_the_user_says_so() -> None:
     def shares() -> bool:
         (program,) = (each for programs in divided(lambda x: x @ x, WIDE).subgraphs for each in programs)
-        origin = CompiledSubgraph(program).executable.reporter
+        origin = CompiledSubgraph(program).finish().executable.reporter
         assert isinstance(origin, Origin)
         return shares_gpu(origin.subject.module(origin.options))
 
