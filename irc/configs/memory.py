@@ -130,10 +130,10 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
         registers = _registers(reduction, held, is_full=is_full, is_row=tile["d"] == 1)
         in_part = machine.registers // PARTS_OF_SM // (registers * machine.warp_size)
         occupancy = max(1, min(PARTS_OF_SM * in_part // warps, machine.blocks_per_sm))
-    elif chosen.reduction == "looped" and reduction.count > MAX_ACCUMULATORS:
-        tile, occupancy = _of_many_sums(reduction.count, tile, warps * machine.warp_size, machine, given)
     elif reduction.element.size > REGISTER_BYTES:
         occupancy = max(1, HOLDING_THREADS // (warps * machine.warp_size))
+    elif chosen.reduction == "looped" and reduction.count > MAX_ACCUMULATORS:
+        tile, occupancy = _of_many_sums(reduction.count, tile, warps * machine.warp_size, machine, given)
     return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
 
 

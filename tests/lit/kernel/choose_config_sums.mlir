@@ -85,3 +85,15 @@ func.func @many_of(%x0: tensor<16384x768xbf16>, %x1: tensor<16384x768xbf16>, %x2
   }
   func.return %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17, %r18, %r19, %r20, %r21, %r22, %r23, %r24 : tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, tensor<768xf32>
 }
+
+// Elements of f64 take two registers each: threads have 128, however many sums there are.
+// CHECK: kernel.fused @doubles reduce config<{{.*}}, occupancy = 4>
+func.func @doubles_of(%x0: tensor<16384x768xf64>, %x1: tensor<16384x768xf64>, %x2: tensor<16384x768xf64>) -> (tensor<768xf64>, tensor<768xf64>, tensor<768xf64>) {
+  %r0, %r1, %r2 = kernel.fused @doubles reduce (%a0 = %x0 : tensor<16384x768xf64>, %a1 = %x1 : tensor<16384x768xf64>, %a2 = %x2 : tensor<16384x768xf64>) -> (tensor<768xf64>, tensor<768xf64>, tensor<768xf64>) {
+    %s0 = nd.sum %a0 {axes = [0]} : tensor<16384x768xf64> -> tensor<768xf64>
+    %s1 = nd.sum %a1 {axes = [0]} : tensor<16384x768xf64> -> tensor<768xf64>
+    %s2 = nd.sum %a2 {axes = [0]} : tensor<16384x768xf64> -> tensor<768xf64>
+    kernel.yield %s0, %s1, %s2 : tensor<768xf64>, tensor<768xf64>, tensor<768xf64>
+  }
+  func.return %r0, %r1, %r2 : tensor<768xf64>, tensor<768xf64>, tensor<768xf64>
+}
