@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
+from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.op_classes import is_cast, is_elementwise, is_splittable, is_unit_reshape
 from irc.dialects import nd
 from irc.ir.iteration import is_broadcast
+
+KeyT = TypeVar("KeyT")
 
 Exponents = Mapping[Operation, float]
 """Of a value that is g * exp(sum of c * r): c by the reduction that gives r."""
@@ -33,11 +36,11 @@ class Factors:
             case nd.ExpOp():
                 return self._sum(op.operands[0])
             case nd.Exp2Op():
-                return _scaled(self._sum(op.operands[0]), log(2))
+                return scaled(self._sum(op.operands[0]), log(2))
             case nd.MulOp():
-                return _joined(self.of(op.lhs), self.of(op.rhs))
+                return joined(self.of(op.lhs), self.of(op.rhs))
             case nd.DivOp():
-                return _joined(self.of(op.lhs), _scaled(self.of(op.rhs), -1))
+                return joined(self.of(op.lhs), scaled(self.of(op.rhs), -1))
             case nd.WhereOp():
                 return self._either(op)
             case nd.NegOp():
@@ -61,14 +64,14 @@ class Factors:
         assert isinstance(op, Operation)
         match op:
             case nd.AddOp():
-                return _joined(self._sum(op.lhs), self._sum(op.rhs))
+                return joined(self._sum(op.lhs), self._sum(op.rhs))
             case nd.SubOp():
-                return _joined(self._sum(op.lhs), _scaled(self._sum(op.rhs), -1))
+                return joined(self._sum(op.lhs), scaled(self._sum(op.rhs), -1))
             case nd.NegOp():
-                return _scaled(self._sum(op.operands[0]), -1)
+                return scaled(self._sum(op.operands[0]), -1)
             case nd.MulOp():
                 pairs = ((op.lhs, _number(op.rhs)), (op.rhs, _number(op.lhs)))
-                return next((_scaled(self._sum(v), n) for v, n in pairs if n is not None), None)
+                return next((scaled(self._sum(v), n) for v, n in pairs if n is not None), None)
             case _ if op in self.reductions:
                 return {op: 1.0}
             case _ if _passes(op) and not is_cast(op):
@@ -95,14 +98,16 @@ def _passes(op: Operation) -> bool:
     return is_cast(op) or is_broadcast(op) or is_unit_reshape(op)
 
 
-def _joined(a: Exponents | None, b: Exponents | None) -> Exponents | None:
+def joined(a: Mapping[KeyT, float] | None, b: Mapping[KeyT, float] | None) -> Mapping[KeyT, float] | None:
+    """Exponents of a product, from those of its factors."""
     if a is None or b is None:
         return None
     total = {op: a.get(op, 0.0) + b.get(op, 0.0) for op in {**a, **b}}
     return {op: coefficient for op, coefficient in total.items() if coefficient}
 
 
-def _scaled(found: Exponents | None, by: float) -> Exponents | None:
+def scaled(found: Mapping[KeyT, float] | None, by: float) -> Mapping[KeyT, float] | None:
+    """Exponents of a power."""
     return None if found is None else {op: by * coefficient for op, coefficient in found.items()}
 
 

@@ -50,11 +50,11 @@ def begin(module: ModuleOp, **options: Any) -> Callable[[], Artifact]:
     """Lowers a module as `build` does, and gives what waits for the machine code of its kernels, which threads make
     meanwhile; it is called once."""
     with seldom_collecting():
-        begun = _Begun(module, options)
-    return begun.artifact
+        building = _Building(module, options)
+    return building.artifact
 
 
-class _Begun:
+class _Building:
     """A module that is lowered, and whose kernels are being compiled."""
 
     def __init__(self, module: ModuleOp, options: Mapping[str, Any]):
@@ -65,6 +65,7 @@ class _Begun:
         self._facts: dict[str, KernelFacts] = {}
         self._compiling: list[Compiling] = []
         """Of the kernels of the module, where this process has lowered them."""
+        self._apart: Apart | None = None
         self._compilations = Compilations()
         self._levels = levels(
             module, ("nd", "kernel", "programs", "tile", "all"), lowered=self._begin_kernels, **options
@@ -76,8 +77,7 @@ class _Begun:
                 elif processes is not None:
                     self._apart = lower_apart(lowered, processes, self._compilations, _flags(module), options)
                     if self._apart is not None:
-                        return
-        self._apart = None
+                        break
 
     def _note(self, level: str, module: ModuleOp) -> None:
         self._texts[level] = timed("print", lambda: print_ir(module))

@@ -14,7 +14,7 @@ from irc.analysis.im2col import channel_dim
 from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import SWIZZLE_BYTES, box_access
 from irc.dialects import tile
-from irc.dialects.tile import element_type_of, shape_of
+from irc.dialects.tile import element_type_of, fragment_layout, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
 from irc.layout.cute import Layout, compact_strides
@@ -31,7 +31,6 @@ from irc.layout.instructions import (
     warp_grid,
 )
 from irc.layout.shared import IDENTITY, SMALLEST_SWIZZLE, SharedLayout, Swizzle, panels, plain
-from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import fills_of, root_of
 from irc.support.diagnostics import IrcError
 

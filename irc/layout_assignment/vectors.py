@@ -12,10 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.dialects import tile
-from irc.dialects.tile import shape_of
+from irc.dialects.tile import fragment_layout, shape_of, with_fragment
 from irc.ir.rewriting import Inserter
 from irc.layout.fragment import Fragment, is_same
-from irc.layout_assignment.attributes import fragment_layout, with_fragment
 from irc.support.diagnostics import IrcError
 
 

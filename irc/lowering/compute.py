@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 
 from irc.dialects import cuda, tile
-from irc.layout_assignment.attributes import fragment_layout
+from irc.dialects.tile import fragment_layout
 from irc.lowering.emitter import Index
 from irc.lowering.inline import inline
 from irc.lowering.packed import is_packed, is_widened, lower_packed, lower_widened

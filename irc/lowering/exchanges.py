@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from irc.dialects import tile
+from irc.dialects.tile import fragment_layout
 from irc.layout.exchange import exchange
 from irc.layout.fragment import is_in_warps
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering import loads
 from irc.lowering.memory import read_shared, write_matrices, write_shared
 from irc.lowering.staged import StagedLoad

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from irc.analysis.accesses import access_of
 from irc.analysis.configs import config_of
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.ir.properties import scalar
 from irc.layout.traffic import across_vector, global_vector
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import INDEX, Index
 from irc.lowering.memory import FEWEST_UNCHECKED, Accesses, element_accesses, is_inside, locate, zero
 from irc.lowering.values import Code, Registers, tile_element

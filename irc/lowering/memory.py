@@ -15,13 +15,13 @@ from xdsl.ir.affine import AffineExpr, AffineSymExpr
 from irc.analysis.accesses import access_of
 from irc.analysis.in_place import is_overwritten
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.ir.properties import scalar
 from irc.layout.affine import is_monotone, least
 from irc.layout.exchange import led_by
 from irc.layout.fragment import Fragment
 from irc.layout.instructions import Matrices, matrices
 from irc.layout.traffic import global_vector, shared_vector
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk, sum_of
 from irc.lowering.emitter import Index
 from irc.lowering.serial_stores import serialized

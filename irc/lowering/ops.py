@@ -12,10 +12,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from irc.analysis.resources import named_barriers
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.ir.blocks import block_of, end_of
 from irc.ir.discardable import UNROLL
 from irc.layout.instructions import LANES, WARP_GROUP
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering import (
     channels,
     compute,

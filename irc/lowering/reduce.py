@@ -14,9 +14,9 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.layout.fragment import REPLICATED, Fragment, Mode
 from irc.layout.instructions import LANES
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.emitter import Index
 from irc.lowering.inline import inline
 from irc.lowering.partials import Partials

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.layout.affine import least
 from irc.layout.box import box_of
 from irc.layout.requests import WIDEST
@@ -18,7 +19,6 @@ from irc.layout.segments import Segments
 from irc.layout.shared import SharedLayout
 from irc.layout.staging import run_segments, staged_bytes
 from irc.layout.traffic import global_vector
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.memory import by_tile, locate, store_registers, zero

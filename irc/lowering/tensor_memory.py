@@ -11,10 +11,9 @@ from xdsl.ir import Block, SSAValue
 
 from irc.analysis.budgets import BARRIER_BYTES
 from irc.dialects import cuda, tile
-from irc.dialects.tile import element_type_of
+from irc.dialects.tile import element_type_of, fragment_layout
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.layout.tcgen05 import COLUMNS, ROWS, allocated, loads_of
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.memory import shared_start
 from irc.lowering.values import Code, Lowered, Registers, Splat, Sums
 from irc.scheduling.loops import trips

@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 
 from irc.analysis.accesses import access_of
 from irc.dialects import cuda, tile
+from irc.dialects.tile import fragment_layout
 from irc.layout.affine import linear_form
 from irc.layout.requests import WIDEST
-from irc.layout_assignment.attributes import fragment_layout
 from irc.lowering.coordinates import Coordinate, Walk
 from irc.lowering.emitter import Index
 from irc.lowering.loads import cache_of

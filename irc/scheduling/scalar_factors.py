@@ -9,6 +9,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Operation, SSAValue
 
+from irc.analysis.factors import joined, scaled
+
 Exponents = Mapping[SSAValue, float]
 """Of a value that is g * exp(sum of c * a), with a g that none of the arguments has a part in: c by argument."""
 
@@ -22,9 +24,9 @@ def factor_of(value: SSAValue, arguments: Set[SSAValue]) -> Exponents | None:
         case math.ExpOp():
             return term_of(op.operand, arguments)
         case math.Exp2Op():
-            return _scaled(term_of(op.operand, arguments), log(2))
+            return scaled(term_of(op.operand, arguments), log(2))
         case arith.MulfOp():
-            return _joined(factor_of(op.lhs, arguments), factor_of(op.rhs, arguments))
+            return joined(factor_of(op.lhs, arguments), factor_of(op.rhs, arguments))
         case arith.SelectOp() if not depends(op.cond, arguments):
             found = [factor_of(each, arguments) for each in (op.lhs, op.rhs) if number_of(each) != 0]
             return found[0] if found and all(each == found[0] for each in found) else None
@@ -41,15 +43,15 @@ def term_of(value: SSAValue, arguments: Set[SSAValue]) -> Exponents | None:
         return {}
     match op:
         case arith.AddfOp():
-            return _joined(term_of(op.lhs, arguments), term_of(op.rhs, arguments))
+            return joined(term_of(op.lhs, arguments), term_of(op.rhs, arguments))
         case arith.SubfOp():
-            return _joined(term_of(op.lhs, arguments), _scaled(term_of(op.rhs, arguments), -1.0))
+            return joined(term_of(op.lhs, arguments), scaled(term_of(op.rhs, arguments), -1.0))
         case arith.NegfOp():
-            return _scaled(term_of(op.operand, arguments), -1.0)
+            return scaled(term_of(op.operand, arguments), -1.0)
         case arith.MulfOp():
             for term, number in ((op.lhs, number_of(op.rhs)), (op.rhs, number_of(op.lhs))):
                 if number is not None:
-                    return _scaled(term_of(term, arguments), number)
+                    return scaled(term_of(term, arguments), number)
             return None
         case _:
             return None
@@ -65,13 +67,3 @@ def number_of(value: SSAValue) -> float | None:
     """The number that a constant of a float type is; None of anything else."""
     constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
     return constant.value.data if isinstance(constant, FloatAttr) else None
-
-
-def _scaled(exponents: Exponents | None, number: float) -> Exponents | None:
-    return None if exponents is None else {argument: number * c for argument, c in exponents.items()}
-
-
-def _joined(one: Exponents | None, other: Exponents | None) -> Exponents | None:
-    if one is None or other is None:
-        return None
-    return {argument: one.get(argument, 0.0) + other.get(argument, 0.0) for argument in {**one, **other}}

@@ -26,7 +26,7 @@ from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.automatic import automatic_of
 from irc_frontend.torch.decompositions import decompositions
-from irc_frontend.torch.graphs import BegunGraph, Compiled, Run, boxed, compile_class, compile_graph
+from irc_frontend.torch.graphs import BegunGraph, Compiled, Run, boxed, compile_class
 from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
@@ -162,7 +162,7 @@ def _begun(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: in
     places = module.graph.find_nodes(op="placeholder")
     values = [node.meta.get("val") for node in places]
     if any(is_nested_int(node.meta.get("val")) and is_read(node) for node in places):
-        return compile_graph(module, kind, is_turned=False, why_left="of lengths of a jagged tensor").run
+        return BegunGraph(module, kind, is_turned=False, why_left="of lengths of a jagged tensor").finish().run
     if any(says_lengths(node) for node in places):
         return without_lengths(module, lambda each: boxed(_Shapes(each, kind, max_shapes).run))
     if any(map(_is_symbolic, values)):
@@ -259,9 +259,8 @@ class _Shapes:
             self._warn()
             return None
         with autotuned(self._autotune):
-            self._known[key] = compile_graph(
-                specialized(self._module, arguments), self._kind, is_turned=self._kind == "inference"
-            )
+            module, is_turned = specialized(self._module, arguments), self._kind == "inference"
+            self._known[key] = BegunGraph(module, self._kind, is_turned=is_turned).finish()
         return self._known[key]
 
     def _warn(self) -> None:

@@ -81,25 +81,11 @@ class Compiled:
     """Of the results, None of what is no array; nothing where all are as they were traced."""
 
 
-def compile_graph(
-    module: GraphModule,
-    kind: str,
-    inputs: Sequence[Any] = (),
-    visible: int | None = None,
-    is_turned: bool = True,
-    why_left: str | None = None,
-) -> Compiled:
-    """Compiles a functional ATen graph whose shapes are static: a forward, backward or inference graph. `inputs` and
-    `visible` are those of `with_channels_last`, which is called where the graph is to be turned. `why_left` leaves all
-    of a graph to torch, whose shapes may be symbolic then.
-
-    A program that cannot be compiled is a warning, and its ops stay with torch.
-    """
-    return BegunGraph(module, kind, inputs, visible, is_turned, why_left).finish()
-
-
 class BegunGraph:
-    """A graph that `compile_graph` compiles, as far as the machine code of its programs, which threads make."""
+    """A functional ATen graph whose shapes are static, forward, backward or inference, compiled as far as the machine
+    code of its programs, which threads make. A program that cannot be compiled is a warning, and its ops stay with
+    torch.
+    """
 
     def __init__(
         self,
@@ -110,6 +96,8 @@ class BegunGraph:
         is_turned: bool = True,
         why_left: str | None = None,
     ):
+        """`inputs` and `visible` are those of `with_channels_last`, which is called where the graph is to be turned.
+        `why_left` leaves all of a graph to torch, whose shapes may be symbolic then."""
         module = _simplified(module)
         self.strides: list[tuple[int, ...] | None] = []
         """As those of `Compiled`."""

@@ -60,9 +60,11 @@ from irc.dialects.tile.types import (
     TokenType,
     ViewType,
     element_type_of,
+    fragment_layout,
     fragment_of,
     shape_of,
     tile_type_of,
+    with_fragment,
 )
 from irc.dialects.tile.vote import AnyOp
 from irc.dialects.tile.window import LoadWindowOp

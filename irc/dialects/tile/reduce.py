@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -34,6 +34,23 @@ class CombinerOp(PureOp):
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     body = region_def("single_block")
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        properties: Mapping[str, Attribute | None],
+        body: Region | None,
+        location: LocationAttr | None,
+    ):
+        """Without a body, one with an empty block and its arguments is made."""
+        super().__init__(
+            operands=[list(inputs)],
+            result_types=[list(result_types)],
+            properties=properties,
+            regions=[body if body is not None else _combiner_region(inputs)],
+        )
+        set_location(self, location)
 
     @property
     def is_stored(self) -> bool:
@@ -77,14 +94,8 @@ class ReduceOp(CombinerOp):
         neutral: Sequence[Attribute] | None = None,
         location: LocationAttr | None = None,
     ):
-        """Without a body, one with an empty block and its arguments is made."""
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties={"axes": numbers(axes), "neutral": None if neutral is None else ArrayAttr(neutral)},
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        set_location(self, location)
+        properties = {"axes": numbers(axes), "neutral": None if neutral is None else ArrayAttr(neutral)}
+        super().__init__(inputs, result_types, properties, body, location)
 
     @property
     def axis_values(self) -> tuple[int, ...]:
@@ -121,14 +132,7 @@ class FoldOp(CombinerOp):
         body: Region | None = None,
         location: LocationAttr | None = None,
     ):
-        """Without a body, one with an empty block and its arguments is made."""
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties={"axes": numbers(axes)},
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        set_location(self, location)
+        super().__init__(inputs, result_types, {"axes": numbers(axes)}, body, location)
 
     @property
     def axis_values(self) -> tuple[int, ...]:
@@ -181,13 +185,7 @@ class ScanOp(CombinerOp):
         body: Region | None = None,
         location: LocationAttr | None = None,
     ):
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties={"axis": number(axis)},
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        set_location(self, location)
+        super().__init__(inputs, result_types, {"axis": number(axis)}, body, location)
 
     @property
     def axis_value(self) -> int:

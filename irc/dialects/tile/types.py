@@ -21,6 +21,7 @@ from irc.dialects.layouts import FragmentAttr, SharedAttr
 from irc.ir.alignment import DEFAULT_ALIGN
 from irc.layout.fragment import Fragment, is_same
 from irc.layout.tcgen05 import ROWS
+from irc.support.diagnostics import IrcError
 from irc.support.shapes import row_major
 
 
@@ -351,3 +352,16 @@ def fragment_of(type: Attribute) -> FragmentAttr | None:
     if isinstance(type, TensorType) and isinstance(tensor.encoding, FragmentAttr):
         return tensor.encoding
     return None
+
+
+def fragment_layout(type: Attribute) -> Fragment:
+    """The fragment of a tile type that has been assigned one."""
+    encoding = fragment_of(type)
+    if encoding is None:
+        raise IrcError(f"{type} has no layout", hint="run assign-layouts first")
+    return Fragment.from_layout(shape_of(type), encoding.data)
+
+
+def with_fragment(type: Attribute, fragment: Fragment) -> TensorType[Attribute]:
+    """The tile type with this fragment."""
+    return TensorType(element_type_of(type), shape_of(type), FragmentAttr(fragment.layout))

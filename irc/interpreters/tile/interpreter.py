@@ -33,7 +33,6 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.ir.rounding import cast_array
-from irc.layout.fragment import Fragment
 from irc.support.cuda_wheels import NEEDS_REFERENCE
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
@@ -473,7 +472,7 @@ def _reduce(m: _Machine, op: tile.ReduceOp) -> list[Any]:
 
 def _fold(m: _Machine, op: tile.FoldOp) -> list[Any]:
     """The elements of a thread get an axis of their own behind that along which threads differ."""
-    fragment, arrays = _fragment(op.inputs[0].type), m.get(op.inputs)
+    fragment, arrays = tile.fragment_layout(op.inputs[0].type), m.get(op.inputs)
     for axis in sorted(op.axis_values, reverse=True):
         arrays = [np.take(a, fragment.places(axis), axis) for a in arrays]
     own = [axis + 1 + sum(a < axis for a in op.axis_values) for axis in op.axis_values]
@@ -482,19 +481,13 @@ def _fold(m: _Machine, op: tile.FoldOp) -> list[Any]:
 
 
 def _unfold(m: _Machine, op: tile.UnfoldOp) -> list[Any]:
-    fragment, array = _fragment(op.result.type), m.values[op.source]
+    fragment, array = tile.fragment_layout(op.result.type), m.values[op.source]
     for axis in op.axis_values:
         places = fragment.places(axis)
         threads = np.empty(fragment.shape[axis], dtype=np.int64)
         threads[places] = np.arange(len(places))[:, None]
         array = np.take(array, threads, axis)
     return [array]
-
-
-def _fragment(type: Any) -> Fragment:
-    encoding = tile.fragment_of(type)
-    assert encoding is not None
-    return Fragment.from_layout(tile.shape_of(type), encoding.data)
 
 
 def _combined(m: _Machine, op: tile.CombinerOp, axes: Sequence[int], arrays: Sequence[Array]) -> list[Array]:

@@ -104,7 +104,7 @@ class DecomposeNdPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kept = () if mesh_of(op) is None else (ScatterAddOp,)
         table = {cls: decomposition for cls, decomposition in self._table().items() if cls not in kept}
-        patterns = [DecomposePattern(table, target_of(op).exact_tiles), SimplifyPattern({**GATES, **WINDOWS})]
+        patterns = [DecomposePattern(table, target_of(op).interprets), SimplifyPattern({**GATES, **WINDOWS})]
         rewrite(op, patterns, what=self.name, recursive=False)
 
     def _table(self) -> dict[type[Operation], Decomposition]:

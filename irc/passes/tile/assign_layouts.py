@@ -16,7 +16,7 @@ from irc.analysis.invariants import LAID_OUT, LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.dialects.tile import shape_of
+from irc.dialects.tile import shape_of, with_fragment
 from irc.ir.properties import numbers
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
@@ -24,7 +24,6 @@ from irc.layout.fragment import Fragment
 from irc.layout.instructions import LANES, WARP_GROUP, wgmma_operand
 from irc.layout.search import LayoutChoice, Problem, search
 from irc.layout_assignment.accumulators import assign_accumulators
-from irc.layout_assignment.attributes import with_fragment
 from irc.layout_assignment.explain import explain
 from irc.layout_assignment.operand_layouts import assign_buffers
 from irc.layout_assignment.problems import problem_of

@@ -14,10 +14,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.dialects.tile import element_type_of
+from irc.dialects.tile import element_type_of, fragment_layout, with_fragment
 from irc.ir.properties import scalar
 from irc.ir.rewriting import Inserter
-from irc.layout_assignment.attributes import fragment_layout, with_fragment
 from irc.scheduling.carried_reductions import (
     Carried,
     begins_apart,

@@ -23,11 +23,11 @@ from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.dialects.tile import fragment_layout
 from irc.ir.blocks import end_of
 from irc.ir.dtypes import element_of
 from irc.ir.targets import target_of
 from irc.layout.instructions import LANES
-from irc.layout_assignment.attributes import fragment_layout
 from irc.scheduling.channels import root_of
 from irc.scheduling.dead import erase_dead
 from irc.scheduling.loops import with_carried

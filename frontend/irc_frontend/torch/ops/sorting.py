@@ -32,11 +32,11 @@ def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         return (x, ir.zeros((), "i64")) if k else (ir.zeros((0,), x.element), ir.zeros((0,), "i64"))
     if largest and x.element != "bool":
         return ir.topk(x, k, dim)
-    return tuple(_first(part, dim, k) for part in sorted_with_indices(x, dim, largest))
+    return tuple(_span(part, dim, 0, k) for part in sorted_with_indices(x, dim, largest))
 
 
-def _first(x: Tensor, dim: int, count: int) -> Tensor:
-    return x[(*[slice(None)] * (dim % x.ndim), slice(0, count))]
+def _span(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
+    return x[(*[slice(None)] * (dim % x.ndim), slice(start, stop))]
 
 
 @rule(aten.kthvalue.default, targets=["cpu"])
@@ -56,28 +56,46 @@ def _picked(values: Tensor, indices: Tensor, dim: int, at: int, keepdim: bool) -
 @rule(aten.median.dim, targets=["cpu"])
 def _median_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The lower of the two in the middle; the first NaN where there is one."""
-    return _found(x, dim, keepdim, lambda numbers, extent: ir.where(numbers < extent, numbers, (extent - 1) // 2))
+
+    def place(numbers: Tensor, extent: int) -> Tensor:
+        return ir.where(numbers < extent, numbers, (extent - 1) // 2)
+
+    return _found(x, dim, keepdim, "median", lambda _, axis: _middle(x, axis, place))
 
 
 @rule(aten.nanmedian.dim, targets=["cpu"])
 def _nanmedian_dim(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The median of the numbers; NaN where there are none."""
-    return _found(x, dim, keepdim, lambda numbers, extent: ir.maximum((numbers - 1) // 2, 0))
+
+    def place(numbers: Tensor, extent: int) -> Tensor:
+        return ir.maximum((numbers - 1) // 2, 0)
+
+    return _found(x, dim, keepdim, "median", lambda _, axis: _middle(x, axis, place))
 
 
-def _found(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor, int], Tensor]) -> tuple[Tensor, Tensor]:
-    """The element in the middle of the sorted axis; of floats, the one at the place that is made of the extent and the
-    count of numbers (of what is not NaN: they come first)."""
+def _middle(x: Tensor, axis: int, place: Callable[[Tensor, int], Tensor]) -> Tensor | int:
+    """The middle of an axis; of floats, what is made of the count of numbers (of what is not NaN: they come first) and
+    the extent."""
+    if not x.node.is_float:
+        return (x.shape[axis] - 1) // 2
+    return place((~ir.isnan(x)).astype("i64").sum(axis, keepdims=True), x.shape[axis])
+
+
+def _found(
+    x: Tensor, dim: int, keepdim: bool, what: str, place: Callable[[Tensor, int], Tensor | int]
+) -> tuple[Tensor, Tensor]:
+    """The element at a place of the sorted axis, which is found by what is sorted and the axis, and where it was.
+    what: what that is, for an axis that has none."""
     values, indices = sorted_with_indices(x, dim)
     if not x.ndim:
         return values, indices
     axis = dim % x.ndim
     extent = x.shape[axis]
     if not extent:
-        raise Left("nothing to take a median of")
-    if not x.node.is_float:
-        return _picked(values, indices, axis, (extent - 1) // 2, keepdim)
-    at = place((~ir.isnan(x)).astype("i64").sum(axis, keepdims=True), extent)
+        raise Left(f"nothing to take a {what} of")
+    at = place(values, axis)
+    if isinstance(at, int):
+        return _picked(values, indices, axis, at, keepdim)
     found, where = (ir.take_along_axis(part, at, axis, mode="clip") for part in (values, indices))
     return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
 
@@ -96,25 +114,17 @@ def _nanmedian(x: Tensor) -> Tensor:
 def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The least of the elements that are there most often, and where its last is. In order, the last of equals knows
     how many there are: as many as from the last element on that differs from the one before it."""
-    values, indices = sorted_with_indices(x, dim)
-    if not x.ndim:
-        return values, indices
-    axis = dim % x.ndim
-    extent = x.shape[axis]
-    if not extent:
-        raise Left("nothing to take a mode of")
+    return _found(x, dim, keepdim, "mode", _last_of_most)
+
+
+def _last_of_most(values: Tensor, axis: int) -> Tensor:
+    extent = values.shape[axis]
     before, behind = (_span(values, axis, start, start + extent - 1) for start in (0, 1))
-    differs = ir.concatenate([ir.ones(_span(x, axis, 0, 1).shape, "bool"), ~ir.equal(before, behind)], axis)
-    places = ir.arange(extent).reshape(*[-1 if each == axis else 1 for each in range(x.ndim)])
+    differs = ir.concatenate([ir.ones(_span(values, axis, 0, 1).shape, "bool"), ~ir.equal(before, behind)], axis)
+    places = ir.arange(extent).reshape(*[-1 if each == axis else 1 for each in range(values.ndim)])
 
     def combine(earlier: Parts, later: Parts) -> Parts:
         return (ir.maximum(earlier[0], later[0]),)
 
     (starts,) = running(combine, (ir.where(differs, places, 0),), axis, (0,))
-    at = ir.argmax(places - starts, axis, True)
-    found, where = (ir.take_along_axis(part, at, axis, mode="clip") for part in (values, indices))
-    return (found, where) if keepdim else (found.squeeze(axis), where.squeeze(axis))
-
-
-def _span(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    return x[(*[slice(None)] * axis, slice(start, stop))]
+    return ir.argmax(places - starts, axis, True)
