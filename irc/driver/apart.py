@@ -17,11 +17,12 @@ from irc.dialects.cuda import KernelOp
 from irc.dialects.tile import ProgramOp
 from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, Lost
-from irc.driver.kernel_worker import Finished, Job, Lowered
+from irc.driver.kernel_worker import Finished, Job, Lowered, Tiling
 from irc.driver.lowering import passes_of
 from irc.driver.manager import note_pass
 from irc.driver.pipelines import ALL, TILE
 from irc.driver.program import new_context
+from irc.ir.alignment import DEFAULT_ALIGN, alignment_of
 from irc.ir.plain_ops import packed, unpacked
 from irc.ir.printer import Piece, print_ir
 from irc.ir.targets import target_of
@@ -30,9 +31,10 @@ from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
 from irc.support.progress import note_step
+from irc.tiling.elsewhere import Untiled
 
 FEW = 4
-"""Programs that this process lowers as quickly by itself."""
+"""Kernels and programs that this process lowers as quickly by itself."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,35 @@ class Apart:
     kernels: Sequence[KernelOp]
     compiling: Sequence[Compiling]
     texts: Mapping[str, str]
+
+
+def tile_apart(processes: KernelProcesses, untiled: Sequence[Untiled]) -> Sequence[ProgramOp | None]:
+    """The programs of kernels; none where something goes wrong: who asks finds what. A kernel of whose arrays one
+    begins at a smaller multiple of bytes stays here, as that is not said in it."""
+    found: list[ProgramOp | None] = [None] * len(untiled)
+    sent = [
+        number
+        for number, each in enumerate(untiled)
+        if all(alignment_of(value) == DEFAULT_ALIGN for value in each.kernel.inputs)
+    ]
+    if len(sent) <= FEW:
+        return found
+    tilings = [_tiling(untiled[number]) for number in sent]
+    try:
+        made = processes.tile(tilings)
+    except Lost:
+        return found
+    for number, each in zip(sent, made, strict=True):
+        program = unpacked(each)
+        assert isinstance(program, ProgramOp)
+        found[number] = program
+    return found
+
+
+def _tiling(untiled: Untiled) -> Tiling:
+    kernel = untiled.kernel
+    attributes = getattr(kernel.get_toplevel_object(), "attributes", {})
+    return Tiling(packed(kernel), attributes, untiled.name, untiled.location, untiled.strides)
 
 
 def lower_apart(

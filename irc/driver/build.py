@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel
 from irc.dialects.cuda import KernelOp
-from irc.driver.apart import Apart, lower_apart
+from irc.driver.apart import Apart, lower_apart, tile_apart
 from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, kernel_processes
 from irc.driver.lowering import levels
@@ -36,6 +36,7 @@ from irc.support.diagnostics import IrcError
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
+from irc.tiling.elsewhere import tiled_by
 
 SEPARATE_ROUNDING = ("--fmad=false",)
 """The option by which NVRTC leaves a product and the sum that takes it two operations, each with its rounding."""
@@ -70,7 +71,7 @@ class _Building:
         self._levels = levels(
             module, ("nd", "kernel", "programs", "tile", "all"), lowered=self._begin_kernels, **options
         )
-        with self._compilations, _processes(module) as processes:
+        with self._compilations, _processes(module) as processes, _tiled_by(processes):
             for level, lowered in self._levels:
                 if level != "programs":
                     self._note(level, lowered)
@@ -137,6 +138,16 @@ def _processes(module: ModuleOp) -> Generator[KernelProcesses | None]:
         return
     with kernel_processes(len(ops_in(module))) as processes:
         yield processes
+
+
+@contextmanager
+def _tiled_by(processes: KernelProcesses | None) -> Generator[None]:
+    """In the block the processes tile kernels, if there are any."""
+    if processes is None:
+        yield
+        return
+    with tiled_by(partial(tile_apart, processes)):
+        yield
 
 
 def simulate(module: ModuleOp, **options: Any) -> Executable:

@@ -21,7 +21,7 @@ from irc.tuning.bench import Fault
 from irc.tuning.worker import receive, send
 
 if TYPE_CHECKING:
-    from irc.driver.kernel_worker import Finished, Job, Lowered
+    from irc.driver.kernel_worker import Finished, Job, Lowered, Tiling
 
 MOST = 16
 """Processes without the variable."""
@@ -108,10 +108,23 @@ class KernelProcesses:
             for _, other in pairs:
                 other.close()
 
+    def tile(self, tilings: Sequence[Tiling]) -> list[bytes]:
+        """The packed programs of kernels, in order."""
+        return self._each("tile", tilings, [len(each.kernel) for each in tilings])[0]
+
     def lower(self, jobs: Sequence[Job]) -> list[Lowered]:
-        """The jobs, in order; those with the most to do are begun first."""
-        found: dict[int, Lowered] = {}
-        left = iter(sorted(range(len(jobs)), key=lambda number: -len(jobs[number].program)))
+        """The jobs, in order."""
+        found, self._holders = self._each("lower", jobs, [len(job.program) for job in jobs])
+        return found
+
+    def _each(
+        self, method: str, arguments: Sequence[Any], sizes: Sequence[int]
+    ) -> tuple[list[Any], dict[int, _Process]]:
+        """What the method gives for each of the arguments, in order, and which process was asked; those with the most
+        to do are begun first."""
+        found: dict[int, Any] = {}
+        asked: dict[int, _Process] = {}
+        left = iter(sorted(range(len(arguments)), key=lambda number: -sizes[number]))
         lock = threading.Lock()
 
         def work(process: _Process) -> None:
@@ -120,11 +133,11 @@ class KernelProcesses:
                     number = next(left, None)
                 if number is None:
                     return
-                found[number] = process.ask("lower", jobs[number])
-                self._holders[number] = process
+                found[number] = process.ask(method, arguments[number])
+                asked[number] = process
 
         self._at_once(work)
-        return [found[number] for number in range(len(jobs))]
+        return [found[number] for number in range(len(arguments))], asked
 
     def finish(
         self, kernels: Sequence[tuple[int, str, int, Collection[int]]], finished: Callable[[int, Finished], object]

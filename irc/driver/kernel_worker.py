@@ -1,7 +1,8 @@
 """The processes that lower kernels: `main` runs in one that has loaded irc, and is forked for each of the sockets that
 it is given. Each answers requests until its socket is closed, see `irc.tuning.worker`.
 
-A program is lowered by itself, as far as it does not depend on the host plan; it is finished when the plan is made. In
+A kernel is tiled, and its program is sent back: which programs are equal all of them say. A program is lowered
+by itself, as far as it does not depend on the host plan; it is finished when the plan is made. In
 between the process keeps it, and the one that plans has its head.
 """
 
@@ -14,12 +15,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region
 
 from irc.analysis.early_reads import early_reads
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import BlockIdOp, DependencyWaitOp, KernelOp, ReturnOp
+from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import passes_of
 from irc.driver.manager import PassManager, Step
 from irc.driver.pipelines import CUDA, PROGRAMS, TILE
@@ -31,11 +33,25 @@ from irc.ir.properties import number
 from irc.ir.targets import target_of
 from irc.ir.verification import verify
 from irc.passes.host.overlap_launches import wait_first
+from irc.passes.tile.tile_kernels import build_program
 from irc.planning.steps import allow_overwriting
+from irc.tiling.elsewhere import Strides, Untiled
 from irc.tuning.worker import answer, receive, send
 
 TO_TILE, TO_CUDA = TILE[len(PROGRAMS) :], CUDA[len(TILE) :]
 """The passes that run on each program by itself."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A packed `kernel.fused` that is to be tiled, the attributes of its module, the name and the location of its
+    program, and how its arrays lie."""
+
+    kernel: bytes
+    attributes: Mapping[str, Attribute]
+    name: str
+    location: LocationAttr
+    strides: Strides
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,13 @@ class Lowering:
         self._context = new_context()
         self._passes = {names: passes_of(names) for names in (TO_TILE, TO_CUDA)}  # loaded, before the process is forked
         self._modules: dict[str, ModuleOp] = {}
+
+    def tile(self, tiling: Tiling) -> bytes:
+        """The packed program of a kernel."""
+        kernel = unpacked(tiling.kernel)
+        ModuleOp([kernel], dict(tiling.attributes))
+        assert isinstance(kernel, FusedOp)
+        return packed(build_program(Untiled(kernel, tiling.name, tiling.location, tiling.strides)))
 
     def lower(self, job: Job) -> Lowered:
         module = ModuleOp([unpacked(job.program)], dict(job.attributes))

@@ -13,17 +13,19 @@ from irc.ir.locations import set_location
 
 
 def packed(op: Operation) -> bytes:
-    """An op that uses no value of another one, and all that is nested in it, with locations and names of values. Ops
-    have no successors."""
-    numbers: dict[SSAValue, int] = {}
+    """An op and all that is nested in it, with locations and names of values. What others define is an operand of the
+    op alone, and becomes an argument of a block that is nowhere. Ops have no successors."""
+    others = list(dict.fromkeys(op.operands))
+    numbers = {value: number for number, value in enumerate(others)}
     content = _packed(op, numbers)
-    return pickle.dumps((content, _uses(op, numbers)), pickle.HIGHEST_PROTOCOL)
+    types = [value.type for value in others]
+    return pickle.dumps((types, content, _uses(op, numbers)), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(content: bytes) -> Operation:
     """The op that was packed, as a new one: what passes make of it is the same, as uses have their order too."""
-    found, uses = pickle.loads(content)
-    values: list[SSAValue] = []
+    others, found, uses = pickle.loads(content)
+    values: list[SSAValue] = list(Block(arg_types=others).args)
     op = _unpacked(found, values)
     ops = ops_in(op)
     for number, users in uses:
@@ -32,10 +34,14 @@ def unpacked(content: bytes) -> Operation:
 
 
 def _uses(op: Operation, numbers: dict[SSAValue, int]) -> list[tuple[int, list[tuple[int, int]]]]:
-    """The uses of each value that has several, in their order: the numbers of ops and of their operands."""
+    """The uses of each value that has several, in their order: the numbers of ops and of their operands. Those by other
+    ops are left out."""
     places = {inner: number for number, inner in enumerate(ops_in(op))}
     several = [value for value in numbers if value.has_more_than_one_use()]
-    return [(numbers[value], [(places[use.operation], use.index) for use in value.uses]) for value in several]
+    return [
+        (numbers[value], [(places[use.operation], use.index) for use in value.uses if use.operation in places])
+        for value in several
+    ]
 
 
 def _reorder(value: SSAValue, users: list[tuple[Operation, int]]) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -14,16 +14,19 @@ from drawing import slow
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from irc.dialects.tile import ProgramOp
 from irc.driver import build as building
 from irc.driver import kernel_processes
-from irc.driver.apart import Apart, lower_apart
-from irc.driver.compiler import compile_artifact
+from irc.driver.apart import Apart, lower_apart, tile_apart
+from irc.driver.compiler import compile_artifact, compile_module_artifact
 from irc.driver.kernel_processes import KernelProcesses, Lost, process_count, sharing_processes
 from irc.driver.kernel_worker import Job
+from irc.driver.subjects import Options, subject_of
 from irc.passes.tile.await_dots import AwaitDotsPass
 from irc.runtime.artifact import Artifact
 from irc.support.diagnostics import IrcError, render
 from irc.support.processors import processor_count
+from irc.tiling.elsewhere import Untiled
 from irc_tools.gpt2_step import step_module
 
 TEXT = """
@@ -76,6 +79,28 @@ def test_a_training_step_is_the_same(apart: list[Apart | None], monkeypatch: pyt
     made = compile_artifact(step_module(batch=2, positions=128, layers=2), arch="sm_90a")
     assert [each is not None for each in apart] == [True]
     assert made == together(monkeypatch, step_module(batch=2, positions=128, layers=2))
+
+
+def test_processes_tile_kernels(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of parts of a larger array too, but not those of an argument that begins anywhere, which is said outside of
+    them."""
+    found: list[tuple[str, bool]] = []
+
+    def noting(processes: KernelProcesses, untiled: Sequence[Untiled]) -> Sequence[ProgramOp | None]:
+        programs = tile_apart(processes, untiled)
+        found.extend((each.name, made is not None) for each, made in zip(untiled, programs, strict=True))
+        return programs
+
+    text = TEXT.replace("f32[192]\n)", "f32[192], bf16[256, 256]\n)")
+    text = text.replace("axis=0)\n}", "axis=0), concat([exp(x), tanh(x)], axis=1)\n}")
+    options = Options("sm_90a", align=((3, 8),))
+    monkeypatch.setattr(building, "tile_apart", noting)
+    made = compile_module_artifact(subject_of(text).module(options), options)
+    names = [name for name, _ in found]
+    assert len(names) == len(set(names)) > 6
+    assert sum(not is_made for _, is_made in found) == 1
+    monkeypatch.setenv("IRC_PROCESSES", "1")
+    assert made == compile_module_artifact(subject_of(text).module(options), options)
 
 
 def test_programs_share_processes(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:

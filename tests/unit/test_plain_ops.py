@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
 
+from irc.dialects.kernel import FusedOp
 from irc.driver.compiler import lower_program
 from irc.ir.blocks import ops_in
 from irc.ir.plain_ops import packed, unpacked
@@ -41,3 +43,16 @@ def test_uses_keep_their_order() -> None:
     again = unpacked(packed(module))
     first, *others = [op for op in ops_in(again) if op is not again]
     assert [(others.index(use.operation), use.index) for use in first.results[0].uses] == order
+
+
+def test_operands_of_others_become_arguments() -> None:
+    """Which have their types, and are one where they were one; other users of what the op defines are left out."""
+    module = lower_program(TEXT, "kernel", arch="sm_90a")
+    for kernel in [op for op in ops_in(module) if isinstance(op, FusedOp)]:
+        again = unpacked(packed(kernel))
+        inputs = list(kernel.operands)
+        assert [value.type for value in again.operands] == [value.type for value in inputs]
+        assert list(map(list(again.operands).index, again.operands)) == list(map(inputs.index, inputs))
+        assert all(isinstance(value, BlockArgument) for value in again.operands)
+        assert not any(value.uses.get_length() for value in again.results)
+        assert again.regions[0].is_structurally_equivalent(kernel.regions[0])

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
@@ -28,6 +28,7 @@ from irc.layout.matrix_instructions import MATRIX_INSTRUCTIONS, SHORT_SUMS
 from irc.layout.requests import WIDEST
 from irc.support.diagnostics import IrcError
 from irc.tiling.domains import Bindings, Domains, Operand
+from irc.tiling.elsewhere import Strides, Untiled, tiled_elsewhere
 from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
@@ -56,9 +57,13 @@ class TileKernelsPass(Pass):
         names = {str(o.properties["sym_name"]) for o in inner if "sym_name" in o.properties}
         taken = {n.strip('"') for n in names}
         kernels = [o for o in inner if isinstance(o, FusedOp)]
+        alike = firsts(kernels, _how)
+        own = [fused for fused, first in alike if first is fused]
+        untiled = [Untiled(fused, _name(fused, taken), location_of(fused), _strides(fused)) for fused in own]
+        made = dict(zip(own, zip(untiled, tiled_elsewhere(untiled), strict=True), strict=True))
         known: dict[FusedOp, str] = {}
-        for fused, first in firsts(kernels, _how):
-            if first is fused and (name := _tiled(op, fused, _name(fused, taken))) is not None:
+        for fused, first in alike:
+            if first is fused and (name := _tiled(op, *made[fused])) is not None:
                 known[fused] = name
             if first in known:
                 _launch(fused, known[first])
@@ -71,27 +76,28 @@ class TileKernelsPass(Pass):
 
 def _how(fused: FusedOp) -> Hashable:
     """What the kernel's code depends on beside its body: its config, and how its arrays lie."""
-    return fused.config, tuple(strides_of(value) for value in (*fused.inputs, *fused.outputs))
+    return fused.config, _strides(fused)
 
 
-def _tiled(module: ModuleOp, fused: FusedOp, name: str) -> str | None:
-    """The name of the kernel's program; None where the interpreter runs the kernel."""
+def _strides(fused: FusedOp) -> Strides:
+    return tuple(strides_of(value) for value in (*fused.inputs, *fused.outputs))
+
+
+def _tiled(module: ModuleOp, untiled: Untiled, made: tile.ProgramOp | None) -> str | None:
+    """The name of the kernel's program, which may be made already; None where the interpreter runs the kernel."""
+    fused = untiled.kernel
     try:
-        return _add_program(module, fused, name)
+        program = build_program(untiled) if made is None else made
     except IrcError as error:
         if not target_of(fused).interprets:
             raise
         fused.attributes[INTERPRETED] = StringAttr(f"no tiles: {error.message}")
         return None
-
-
-def _add_program(module: ModuleOp, fused: FusedOp, name: str) -> str:
-    program = build_program(fused, name, location_of(fused))
     host = _host(fused, module)
     parent = host.parent
     assert parent is not None
     parent.insert_ops_after([program], _last_program(host))
-    return name
+    return untiled.name
 
 
 def _launch(fused: FusedOp, name: str) -> None:
@@ -129,16 +135,18 @@ def _name(fused: FusedOp, taken: set[str]) -> str:
     return f"{wanted}_{count}"
 
 
-def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.ProgramOp:
+def build_program(untiled: Untiled) -> tile.ProgramOp:
     """The program of one fused region."""
+    fused, strides = untiled.kernel, untiled.strides
+    taken, given = strides[: len(fused.inputs)], strides[len(fused.inputs) :]
     bindings = Bindings()
     trace = RegionTrace(fused.block, bindings, _has_short_sums(fused))
     values = list(fused.yielded.outputs)
     config = Config.of(fused.config)
     # Semaphores are written by the stores of the sums.
-    results = list(zip(values, map(strides_of, fused.outputs), strict=True))
+    results = list(zip(values, given, strict=True))
     groups = group_results(trace, results[:-1] if config.parts > 1 else results)
-    operands = [*map(_input, fused.block.args, fused.inputs), *map(_operand, values)]
+    operands = [*map(_input, fused.block.args, taken), *map(_operand, values)]
     domains = Domains(bindings, operands, target_of(fused))
     for group in groups:
         for result in group.results:
@@ -146,8 +154,8 @@ def build_program(fused: FusedOp, name: str, location: LocationAttr) -> tile.Pro
             operand.shape, operand.strides = result.shape, result.strides
             operand.accesses.append(result.at)
             operand.is_stored = True
-    op = tile.ProgramOp(name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
-    op.location = location
+    op = tile.ProgramOp(untiled.name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
+    op.location = untiled.location
     program = ProgramTiling(op, trace, domains, dims_of(fused))
     plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
     plans = _traced_again(program, plans, config)
@@ -192,10 +200,10 @@ def _operand(value: SSAValue) -> Operand:
     return Operand.contiguous(signless(tile.element_type_of(value.type)), tile.shape_of(value.type))
 
 
-def _input(argument: BlockArgument, array: SSAValue) -> Operand:
+def _input(argument: BlockArgument, strides: tuple[int, ...]) -> Operand:
     """An argument, or the first part of it where only that is read: nothing is beyond its end."""
     operand = _operand(argument)
-    operand.strides = strides_of(array)
+    operand.strides = strides
     operand.align = alignment_of(argument)
     for use in argument.uses:
         if starts_operand(use.operation):
