@@ -17,6 +17,7 @@ import numpy as np
 
 from irc.support.diagnostics import IrcError
 from irc.support.garbage import seldom_collecting
+from irc.support.stack import with_room
 from irc_frontend.dims import Dim, NotOne, Shape, is_fixed, known_dims, one_module
 from irc_frontend.evaluation import autotuned, compile_nodes, compile_program, current_target, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail, sorted_nodes
@@ -268,6 +269,7 @@ class Recorder:
     nodes: Sequence[Node]
     donate: Sequence[int]
 
+    @with_room
     def program(self, shapes: Sequence[Shape]) -> _Program:
         """The program for arguments of these shapes. NotOne where that is not one program for all sizes of Dims."""
         with seldom_collecting():

@@ -36,6 +36,7 @@ from irc.support.diagnostics import IrcError
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
+from irc.support.stack import with_room
 from irc.tiling.elsewhere import tiled_by
 
 SEPARATE_ROUNDING = ("--fmad=false",)
@@ -88,6 +89,7 @@ class _Building:
     def _begin_kernels(self) -> None:
         self._compiling = begin_kernels(self._compilations, self._module)
 
+    @with_room
     def artifact(self) -> Artifact:
         with self._compilations:
             apart = self._compiled_apart() or self._together()

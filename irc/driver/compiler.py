@@ -29,6 +29,7 @@ from irc.support.diagnostics import IrcError
 from irc.support.garbage import seldom_collecting
 from irc.support.llvm import host
 from irc.support.progress import progress
+from irc.support.stack import with_room
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -115,6 +116,7 @@ def begin(
     return _begun(subject_of(program), target, options, autotune)
 
 
+@with_room
 def _begun(subject: Subject, target: str, options: Options, autotune: bool | float) -> Begun[Executable]:
     if autotune:
         from irc.driver.tuning import tune_missing
@@ -159,11 +161,13 @@ class Origin:
         return replace(self, target=target, options=replace(self.options, arch=arch, tuned="").with_tuned())
 
 
+@with_room
 def compile_module(module: ModuleOp, target: str, options: Options) -> Executable:
     """Compiles a module with just these options; nothing is kept in memory."""
     return _ON[target](subject_of(module), options)()
 
 
+@with_room
 def compile_artifact(
     program: str | Path | ModuleOp,
     *,
@@ -203,6 +207,7 @@ def artifact_options(
     return Options(resolve_arch(arch), given, func, strict_rounding, any_order).with_tuned()
 
 
+@with_room
 def compile_module_artifact(module: ModuleOp, options: Options) -> Artifact:
     """As `compile_artifact`, with just these options, and nothing is kept: a candidate of a tuner."""
     from irc.driver.build import build

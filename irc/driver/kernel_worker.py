@@ -35,6 +35,7 @@ from irc.ir.verification import verify
 from irc.passes.host.overlap_launches import wait_first
 from irc.passes.tile.tile_kernels import build_program
 from irc.planning.steps import allow_overwriting
+from irc.support.stack import with_room
 from irc.tiling.elsewhere import Strides, Untiled
 from irc.tuning.worker import answer, receive, send
 
@@ -147,6 +148,7 @@ def _head(kernel: KernelOp) -> KernelOp:
     return head
 
 
+@with_room
 def serve(socket: int, lowering: Lowering) -> None:
     """Answers the requests of a socket until it is closed."""
     with os.fdopen(socket, "rb", closefd=False) as requests, os.fdopen(socket, "wb") as answers:

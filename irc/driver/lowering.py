@@ -18,6 +18,7 @@ from irc.driver.universe import resolve
 from irc.ir.targets import set_target
 from irc.support.diagnostics import IrcError
 from irc.support.garbage import seldom_collecting
+from irc.support.stack import with_room
 
 LEVELS: tuple[str, ...] = ("nd", "kernel", "tile", "cuda", "all")
 """The pipelines in order, each of which extends the one before."""
@@ -79,6 +80,7 @@ def levels(
         yield level, module
 
 
+@with_room
 def lower(module: ModuleOp, upto: str = "cuda", *, arch: str | None = None, **options: Any) -> ModuleOp:
     """A lowered copy of the module: `nd`, `kernel`, `tile`, `cuda`, `all` with the host plan, or `cpu`. `arch` says
     what it is for, where it does not say so itself."""

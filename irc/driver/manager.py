@@ -24,6 +24,7 @@ from irc.ir.verification import verify
 from irc.support.diagnostics import IN_PASS, OF_PACKAGE, IrcError, one_line
 from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
+from irc.support.stack import with_room
 
 FIRST_NOTED = PIPELINES["all"].index("split-reductions")
 """Passes up to `choose-config` find their work done where they run again, and are not noted."""
@@ -56,6 +57,7 @@ class PassManager:
     reproduces: bool = True
     _record: Record | None = None
 
+    @with_room
     def run(self, module: ModuleOp, steps: Sequence[Step], first: int = 1) -> None:
         """Runs the steps; those of a named pipeline that the module had are left out. `first` is the number of the
         first of them among those of the module. IrcError where a pass finds what it cannot do."""
@@ -81,6 +83,7 @@ class PassManager:
                 with self._reproduced(module, [entry for _, entry in todo[index + 1 :]], verified=True):
                     self.instruments.timed(VERIFY, lambda entry=entry: self._verify(entry, module))
 
+    @with_room
     def verify_end(self, module: ModuleOp, after: str) -> None:
         """Verifies what the passes left, the last of which was `after`, unless that was done behind each."""
         if self.instruments.verify_each:

@@ -22,6 +22,7 @@ from irc.driver.compiler import preferred_target
 from irc.driver.kernel_processes import sharing_processes
 from irc.support.extents import Sizes
 from irc.support.garbage import seldom_collecting
+from irc.support.stack import with_room
 from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.automatic import automatic_of
@@ -59,6 +60,7 @@ class ManyShapes(UserWarning):
     """A graph of dynamic shapes met more of them than it is compiled for."""
 
 
+@with_room
 def backend(
     module: GraphModule,
     inputs: Sequence[Any],
@@ -136,6 +138,7 @@ def _later(finish: Callable[[], Run]) -> Run:
     return run
 
 
+@with_room
 def _finished(
     module: GraphModule,
     begun: BegunGraph | Run,
