@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 
-from irc.dialects import cuda, tile
 from irc.ir.printer import print_ir
+
+if TYPE_CHECKING:
+    from irc.dialects import cuda, tile
 
 
 class Launch:
@@ -34,6 +36,8 @@ class Launch:
     @classmethod
     def of_program(cls, name: str, program: tile.ProgramOp, whole: Launch | None = None) -> Launch:
         """Of a tile program, whose views are the arrays."""
+        from irc.dialects import tile
+
         views = [value.type for value in program.outputs]
         types = [TensorType(view.element_type, view.get_shape()) for view in views if isinstance(view, tile.ViewType)]
         return cls(name, program, types, whole)

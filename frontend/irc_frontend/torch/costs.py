@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -25,9 +27,11 @@ from irc.fusion.cascades import fits
 from irc.ir.dtypes import element_named
 from irc.ir.functions import entry_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, set_target, target_of
+from irc.support import cache
 from irc.support.integers import power_of_two, round_up
 from irc_frontend.build import build_module
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes, structure
+from irc_frontend.recorded import recorded
 
 MAX_COMPARISONS = 1 << 32
 """Of the places and the indices of a scatter on a GPU; an H200 makes so many in 3 ms."""
@@ -169,8 +173,25 @@ def _why_several(order: list[Node], results: Iterable[Node]) -> str | None:
     arch, roots = resolve_arch(None), list(results)
     key = arch, structure(order, roots)
     if key not in _known:
-        _known[key] = _in_several(order, roots, arch)
+        _known[key] = _kept(order, roots, arch)
     return _known[key]
+
+
+REASONS = "attention"
+"""The kind of entries in irc's cache: why attention is torch's, `null` where it is not."""
+
+
+def _kept(order: list[Node], roots: list[Node], arch: str) -> str | None:
+    """What the disk has of it, as no pass is loaded for a graph whose programs are known."""
+    graph = recorded(order, roots, [node for node in order if node.op == ARGUMENT])
+    if graph is None:
+        return _in_several(order, roots, arch)
+    key = cache.key_of(REASONS, graph.key, arch, Path(__file__).read_bytes())
+    if (known := cache.read(REASONS, key)) is not None:
+        return json.loads(known)
+    reason = _in_several(order, roots, arch)
+    cache.write(REASONS, key, json.dumps(reason).encode())
+    return reason
 
 
 def _in_several(order: list[Node], roots: list[Node], arch: str) -> str | None:

@@ -1,0 +1,89 @@
+"""What a process loads and does for models that another one has compiled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import irc_frontend as ir
+from irc.support import cache
+from irc_frontend.torch import costs
+from irc_frontend.torch.rules import argument
+
+
+def attention(length: int, order: bool = False) -> ir.Tensor:
+    """Written out, as products: one kernel of irc's, or two of a kind that irc has none for."""
+    q, k, v = (argument((4, length, 64), torch.bfloat16) for _ in range(3))
+    scores = q @ k.permute(0, 2, 1)
+    return (ir.cumsum(scores, -1) if order else ir.softmax(scores, -1)) @ v
+
+
+def test_the_backend_loads_no_level_below_kernels_and_no_pass() -> None:
+    """That takes a part of a second, of each process."""
+    code = (
+        "import sys, irc_frontend.torch\n"
+        "loaded = [name for name in sys.modules if name.startswith(('irc.dialects.cuda', 'irc.dialects.tile', 'irc.passes'))]\n"
+        "assert not loaded, loaded"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_backend_is_loaded_without_a_look_for_garbage() -> None:
+    code = (
+        "import gc, torch, torch._dynamo\n"
+        "looks = []\n"
+        "gc.callbacks.append(lambda phase, info: looks.append(info['generation']))\n"
+        "limits = gc.get_threshold()\n"
+        "import irc, irc_frontend\n"
+        "looks.clear()\n"
+        "import irc_frontend.torch\n"
+        "assert len(looks) < 10, len(looks)\n"
+        "assert gc.get_threshold() == limits"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str | None]:
+    """What lowering attention says, each time that it is lowered, with an empty cache."""
+    found: list[str | None] = []
+    in_several = costs._in_several  # pyright: ignore[reportPrivateUsage]
+
+    def noting(*arguments: Any) -> str | None:
+        found.append(in_several(*arguments))
+        return found[-1]
+
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(costs, "_in_several", noting)
+    monkeypatch.setattr(costs, "_known", {})
+    return found
+
+
+@pytest.mark.parametrize("order", [False, True])
+def test_whether_attention_is_one_kernel_is_kept(
+    lowered: list[str | None], monkeypatch: pytest.MonkeyPatch, order: bool
+) -> None:
+    """For the next process, by the arrays' shapes."""
+    reason = costs.why_slow([attention(128, order).node])
+    monkeypatch.setattr(costs, "_known", {})
+    assert costs.why_slow([attention(128, order).node]) == reason
+    assert lowered == [reason]
+    assert (reason is not None) == order
+    costs.why_slow([attention(256, order).node])
+    assert len(lowered) == 2
+
+
+def test_what_is_kept_is_of_these_costs(lowered: list[str | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is found where irc, or what decides it, is another."""
+    costs.why_slow([attention(128).node])
+    monkeypatch.setattr(costs, "_known", {})
+    monkeypatch.setattr(cache, "source_digest", lambda: "another irc")
+    costs.why_slow([attention(128).node])
+    assert len(lowered) == 2
