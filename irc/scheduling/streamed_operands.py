@@ -71,7 +71,7 @@ def _others(dot: tile.DotOp, inside: Sequence[Operation]) -> list[Operation]:
 
 def separate(dots: Sequence[tile.DotOp]) -> None:
     """Gives each left operand that can be streamed ops of its own, where only such operands share some: halves of bytes
-    are of one load. Each then has the bytes in a buffer of its own."""
+    are of one load. Each then reads the bytes from the buffer to which they are copied."""
     for block in dict.fromkeys(dot.parent for dot in dots):
         among = [dot for dot in dots if dot.parent is block and is_elementwise_of_arrays(dot)]
         known = {op for dot in among for op in (dot, *_inside(dot))}
@@ -131,6 +131,22 @@ def _is_array(op: Operation, like: SSAValue) -> TypeGuard[tile.LoadOp]:
     return isinstance(op, tile.LoadOp) and shape_of(op.result.type) == shape_of(like.type)
 
 
+def _brought(load: tile.LoadOp) -> SSAValue | None:
+    """The buffer to which a copy before a load, of its block, brings the same for another left operand."""
+    op, type_ = load.prev_op, tile.BufferType.of(shape_of(load.result.type), element_type_of(load.result.type))
+    while op is not None:
+        if (
+            isinstance(op, tile.CopyOp)
+            and (op.view, *op.offsets, *op.symbols) == (load.view, *load.offsets, *load.symbols)
+            and (op.access_map, op.checked_dims) == (load.access_map, load.checked_dims)
+            and op.buffer.type == type_
+            and all(isinstance(use.operation, tile.CopyOp | tile.ReadOp) for use in op.buffer.uses)
+        ):
+            return op.buffer
+        op = op.prev_op
+    return None
+
+
 def _is_copied(op: tile.LoadOp) -> bool:
     """Whether TMA brings what is loaded so that threads read pairs along K: matrices of elements of 8 and 16 bits are
     transposed on the way to registers, and columns have none."""
@@ -186,8 +202,13 @@ def _made_again(value: SSAValue, loop: scf.ForOp) -> SSAValue:
 
 
 def copied(load: tile.LoadOp, loop: scf.ForOp) -> None:
-    """A load in a loop as a copy by TMA to a buffer, and a read of that."""
+    """A load in a loop as a copy by TMA to a buffer, and a read of that. What a copy before it brings is read there."""
     shape = shape_of(load.result.type)
+    if (buffer := _brought(load)) is not None:
+        read = tile.ReadOp(buffer, load.result.type)
+        read.result.name_hint, read.location = load.result.name_hint, load.location
+        Rewriter.replace_op(load, [read], [read.result])
+        return
     alloc = tile.AllocOp(tile.BufferType.of(shape, element_type_of(load.result.type)))
     copy = tile.CopyOp.of(
         load.view,

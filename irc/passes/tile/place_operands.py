@@ -37,7 +37,7 @@ EXCHANGED_BYTES = 2
 class PlaceOperandsPass(ProgramPass):
     """Operands of dots -> shared buffers. A load that TMA can make becomes a copy, where the kernel's instruction is
     wgmma, and a left operand that is computed from such loads is read from their copies and computed by the threads
-    that multiply; where only such operands share a load, as halves of bytes do, each has a copy of its own. A load that
+    that multiply; where only such operands share a load, as halves of bytes do, each reads that copy. A load that
     threads can make asynchronously becomes a copy where the instruction is mma and there are several stages. Any other
     operand is computed in registers and written, transposed on the way where wgmma reads it along K only. Loads of the
     same elements, one the transpose of the other, share a buffer where either direction can be multiplied, and so does
