@@ -24,6 +24,7 @@ from irc.layout.search import Problem, Reduction, Use
 from irc.layout.windows import Reach, Read, closest_runs
 from irc.layout_assignment.operand_layouts import written_major
 from irc.layout_assignment.spaces import Space
+from irc.scheduling.carried_reductions import deferrable
 from irc.support.extents import varying
 from irc.support.integers import ceil_div
 
@@ -185,12 +186,20 @@ def _loads_alone(op: tile.AccessOp) -> bool:
 
 
 def _reductions(space: Space) -> list[Reduction]:
+    """Threads meet behind a loop for what it carries of a reduction (`defer-reductions`)."""
     found: list[Reduction] = []
     for op in dict.fromkeys(use.operation for value in space.values for use in value.uses):
         if isinstance(op, tile.ReduceOp):
             size = sum(_size(value) for value in op.inputs)
-            found.append(Reduction(frozenset(op.axis_values), size, trips(op)))
+            loop = op.parent_op()
+            times = trips(loop) if isinstance(loop, scf.ForOp) and _is_deferred(op, loop) else trips(op)
+            found.append(Reduction(frozenset(op.axis_values), size, times))
     return found
+
+
+def _is_deferred(reduce: tile.ReduceOp, loop: scf.ForOp) -> bool:
+    values = (one for each, relative in deferrable(loop) for one in (each, *(relative[0] if relative else ())))
+    return any(each.reduce is reduce for each in values)
 
 
 def _makers(space: Space) -> list[Operation]:

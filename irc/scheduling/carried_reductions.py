@@ -7,6 +7,7 @@ Threads may do so with maxima of their own columns, and scale their sums to the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math, scf
@@ -75,6 +76,18 @@ def carried_of(loop: scf.ForOp) -> list[Carried]:
             if is_one and reduce.parent is map.parent and _combiner(reduce) is not None and each.argument(each.before):
                 found.append(each)
     return found
+
+
+def deferrable(loop: scf.ForOp) -> Iterator[tuple[Carried, tuple[list[Carried], list[tile.MapOp]] | None]]:
+    """The values of a loop whose reductions threads can do behind it, each with the sums that are relative to it, where
+    there are some, and what computes that they add up. None of loops with products."""
+    if any(isinstance(op, tile.DotOp) for op in loop.walk()):
+        return
+    values = carried_of(loop)
+    yield from [(each, None) for each in values if each.is_alone and begins_apart(each)]
+    for maximum in [each for each in values if is_maximum(each) and not each.is_alone and begins_apart(each)]:
+        if (found := relative_sums(maximum, values)) is not None:
+            yield maximum, found
 
 
 def _combiner(op: tile.ReduceOp | tile.MapOp) -> type[Operation] | None:

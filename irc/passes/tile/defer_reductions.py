@@ -17,14 +17,7 @@ from irc.dialects import tile
 from irc.dialects.tile import element_type_of, fragment_layout, with_fragment
 from irc.ir.properties import scalar
 from irc.ir.rewriting import Inserter
-from irc.scheduling.carried_reductions import (
-    Carried,
-    begins_apart,
-    carried_of,
-    is_at_most_one,
-    is_maximum,
-    relative_sums,
-)
+from irc.scheduling.carried_reductions import Carried, deferrable, is_at_most_one
 from irc.scheduling.loops import with_carried
 from irc.tiling.scalar_code import APPROXIMATE
 
@@ -48,8 +41,7 @@ class DeferReductionsPass(ProgramPass):
 
     def run(self, program: tile.ProgramOp) -> None:
         for loop in [each for each in program.walk() if isinstance(each, scf.ForOp)]:
-            if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
-                _defer(loop)
+            _defer(loop)
 
 
 @dataclass(frozen=True)
@@ -68,15 +60,13 @@ class _Deferred:
 
 
 def _defer(loop: scf.ForOp) -> None:
-    values = carried_of(loop)
-    deferred = [_Deferred(each) for each in values if each.is_alone and begins_apart(each)]
-    for maximum in [each for each in values if is_maximum(each) and not each.is_alone and begins_apart(each)]:
-        found = relative_sums(maximum, values)
-        if found is not None:
-            sums, weights = found
-            own = _Deferred(maximum)
+    deferred: list[_Deferred] = []
+    for each, relative in deferrable(loop):
+        deferred.append(own := _Deferred(each))
+        if relative is not None:
+            sums, weights = relative
             _relate(own, sums, weights)
-            deferred += [own, *(_Deferred(each, maximum) for each in sums)]
+            deferred += [_Deferred(one, each) for one in sums]
     if deferred:
         _replace(loop, deferred)
 
