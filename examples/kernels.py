@@ -270,18 +270,17 @@ def long_sums(x: ir.Tensor, parts: int):
     return sums.sum(axis=1)
 
 
-@ir.kernel(config={"tile": {"m": 64, "n": 256}, "warps": 4})
+@ir.kernel
 def jagged_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int):
-    """Of the rows of each sequence, which lie one behind the other: a loop ends where data says. The longest one takes
-    longest, so a step has many rows."""
+    """Of the rows of each sequence, which lie one behind the other: a loop ends where data says, and rows behind its
+    end are out of range, which reads 0."""
     N, B = x.shape[1], lengths.shape[0]
     out = ir.empty((B, N), "f32")
     for b, n in ir.tiles(range(B), N):
         acc = ir.zeros((n,))
         for m in ir.tiles(longest, end=lengths[b]):
-            inside = m.index < lengths[b]
-            rows = x[ir.where(inside, first[b] + m.index, 0), n]
-            acc += ir.where(inside[:, None], rows.astype("f32"), 0.0).sum(axis=0)
+            rows = ir.where(m.index < lengths[b], first[b] + m.index, -1)
+            acc += x[rows, n].sum(axis=0, dtype="f32")
         out[b, n] = acc
     return out
 

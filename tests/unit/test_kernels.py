@@ -267,6 +267,27 @@ def test_blocks_whose_threads_meet_in_each_step_are_small() -> None:
     assert config_of(scaled, np.zeros((512, 65536), np.float32)).warps == 16
 
 
+@ir.kernel
+def segment_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int) -> ir.Tensor:
+    N, B = x.shape[1], lengths.shape[0]
+    out = ir.empty((B, N), "f32")
+    for b, n in ir.tiles(range(B), N):
+        acc = ir.zeros((n,))
+        for m in ir.tiles(longest, end=lengths[b]):
+            rows = ir.where(m.index < lengths[b], first[b] + m.index, -1)
+            acc += x[rows, n].sum(axis=0, dtype="f32")
+        out[b, n] = acc
+    return out
+
+
+@pytest.mark.parametrize(("dtype", "columns", "warps"), [(np.float16, 64, 8), (np.float32, 32, 16)])
+def test_steps_of_loops_that_data_ends_are_few(dtype: type, columns: int, warps: int) -> None:
+    """A line of memory wide, and of 16384 elements: a block of a long sequence has few of them one after the other."""
+    first = np.zeros(256, np.int32)
+    config = config_of(segment_sums, np.zeros((131072, 1024), dtype), first, first, 131072)
+    assert (config.tile["n"], config.tile["m"], config.warps) == (columns, 16384 // columns, warps)
+
+
 def test_threads_have_two_vectors() -> None:
     """Of what a tile has most of: twice as many elements of 16 bits."""
     narrow, wide = (config_of(scaled, np.zeros((512, 65536), dtype)).warps for dtype in (np.float16, np.float32))

@@ -45,7 +45,7 @@ class Facts:
     """What a loop nest does, for the choice of a config. carried: for each loop inside the axes of what it carries
     behind an iteration. turned: accesses of arrays that the kernel sees permuted. walked: how often the outermost loop
     goes over its tiles, for all numbers of its ranges. stores: those of accesses that write. bounded: loops inside that
-    begin or end where another one is."""
+    begin or end where another one is. ended: those that end where data says."""
 
     outer: list[LoopTile] = field(default_factory=list[LoopTile])
     walked: int = 1
@@ -57,3 +57,4 @@ class Facts:
     reduced: list[LoopTile] = field(default_factory=list[LoopTile])
     turned: list[TileAccess] = field(default_factory=list[TileAccess])
     bounded: list[LoopTile] = field(default_factory=list[LoopTile])
+    ended: list[LoopTile] = field(default_factory=list[LoopTile])

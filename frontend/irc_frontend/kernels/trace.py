@@ -165,6 +165,8 @@ class LoopNestTrace:
             self.facts.inner.append(index)
             if isinstance(begin, Index) or isinstance(end, Index):
                 self.facts.bounded.append(index)
+            if isinstance(end, Tensor):
+                self.facts.ended.append(index)
         made = [
             self._given(node.shape, node.element, argument, self._carried_axes(node, number, at))
             for at, (node, argument) in enumerate(zip(carried, block.args[1:], strict=True))
