@@ -679,3 +679,15 @@ def test_an_array_that_nothing_writes() -> None:
 def test_a_tensor_is_not_written_elsewhere() -> None:
     with pytest.raises(IrcError, match="Tensors do not change"):
         ir.Tensor(X)[0] = 1.0
+
+
+def test_a_range_is_walked_backwards() -> None:
+    @ir.kernel
+    def turned(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(range(x.shape[0]), x.shape[1]):
+            out[m, n] = x[x.shape[0] - 1 - m, n]
+        return out
+
+    with ir.target("cpu"):
+        np.testing.assert_array_equal(turned(X), X[::-1])

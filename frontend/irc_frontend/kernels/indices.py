@@ -86,6 +86,9 @@ class Index(Unknown):
     def __sub__(self, other: int | Index) -> Index:
         return self._with(self.expr - _expr(other))
 
+    def __rsub__(self, other: int) -> Index:
+        return self._with(_expr(other) - self.expr)
+
     def __mul__(self, other: int) -> Index:
         return self._with(self.expr * _integer(other))
 
