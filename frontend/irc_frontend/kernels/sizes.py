@@ -250,7 +250,7 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     instruction = given.instruction or (
         "wgmma" if narrow and machine.has_wgmma and loadable else "mma" if narrow else "fma"
     )
-    rows = _row_dims(facts)
+    rows, is_fed = _row_dims(facts), any(each.is_fed for each in facts.products)
     whole = max((_whole(a) for a in facts.accesses), default=1)
     sizes: dict[str, int] = {}
     for dim in (*facts.outer, *facts.inner):
@@ -260,9 +260,8 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
                 step = 128 if whole + 128 <= ACCUMULATED and dim.extent > 64 else 64
         else:
             step = 64 if instruction == "mma" else 32
-        least = 64 if instruction == "wgmma" else 16
+        least = 64 if instruction == "wgmma" and (is_fed or dim in rows) else 16
         sizes[dim.name] = _given(given, dim.name) or min(step, max(power_of_two(dim.extent), least))
-    is_fed = any(each.is_fed for each in facts.products)
     if instruction == "wgmma" and not is_fed:
         free = [dim for dim in facts.outer if _given(given, dim.name) is None]
         _spread(facts, sizes, [dim for dim in free if dim not in rows], MIN_COLUMNS, machine, wanted=1)
@@ -293,14 +292,26 @@ def _streamed(facts: Facts) -> int:
 
 
 def _stages(facts: Facts, sizes: Mapping[str, int], machine: Target) -> int:
-    """Of what products that do not feed each other load or compute, beside the tiles that are stored."""
+    """Of what products that do not feed each other load or compute, beside the tiles that are stored. Of left operands
+    that are computed in registers, stages hold what they are computed from, once."""
+    loads = [(each, side, load) for each in facts.products for side, load in enumerate(each.loads)]
+    streamed = [each for each, side, load in loads if side == 0 and load is None and _is_in_registers(each)]
     step = sum(
         (_made(each, side, sizes) if load is None else elements_of(load, sizes)) * element_named(each.element).size
-        for each in facts.products
-        for side, load in enumerate(each.loads)
+        for each, side, load in loads
+        if side == 1 or each not in streamed
     )
+    if streamed:
+        multiplied = [load.array for _, _, load in loads if load is not None]
+        own = {a.key: a for a in facts.accesses if a not in facts.stores and a.array not in multiplied}
+        step += sum(elements_of(each, sizes) * element_named(each.array.element).size for each in own.values())
     stored = sum(elements_of(store, sizes) for store in facts.stores) * ACCUMULATOR_BYTES
     return max(1, min(MAX_STAGES, (machine.shared_memory - EPILOGUE_BYTES - stored) // max(step, 1)))
+
+
+def _is_in_registers(product: Product) -> bool:
+    """Whether a left operand that is computed is so by the threads that multiply: one of 16 bits."""
+    return element_named(product.element).size == 2
 
 
 def _made(product: Product, side: int, sizes: Mapping[str, int]) -> int:
