@@ -282,10 +282,10 @@ def segment_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: in
 
 @pytest.mark.parametrize(("dtype", "columns", "warps"), [(np.float16, 64, 8), (np.float32, 32, 16)])
 def test_steps_of_loops_that_data_ends_are_few(dtype: type, columns: int, warps: int) -> None:
-    """A line of memory wide, and of 16384 elements: a block of a long sequence has few of them one after the other."""
+    """A line of memory wide, and of 32768 elements: a block of a long sequence has few of them one after the other."""
     first = np.zeros(256, np.int32)
     config = config_of(segment_sums, np.zeros((131072, 1024), dtype), first, first, 131072)
-    assert (config.tile["n"], config.tile["m"], config.warps) == (columns, 16384 // columns, warps)
+    assert (config.tile["n"], config.tile["m"], config.warps) == (columns, 32768 // columns, warps)
 
 
 def test_threads_have_two_vectors() -> None:
