@@ -14,9 +14,10 @@ from irc.layout.access import MemoryAccess
 from irc.layout.box import Box
 from irc.layout.fragment import Coordinates, Fragment
 from irc.layout.lane_swizzles import LaneSwizzle, xored
-from irc.layout.requests import WARP, WIDEST, Addresses, fewest_wavefronts, wavefronts
+from irc.layout.requests import WARP, WIDEST, Addresses, fewest_wavefronts, phase_lanes, wavefronts
 from irc.layout.shared import SharedLayout
 from irc.layout.traffic import Traffic, global_vector
+from irc.support.integers import round_up
 
 MAX_COUNTED, PER_TILE = 16, 4
 """Requests whose bank conflicts are counted for each layout, and how many of them are those of one tile: where a run
@@ -112,7 +113,8 @@ def box_writes(box: Box, layouts: Sequence[SharedLayout], size: int) -> Side:
     word, words = WIDEST // size, box.row_count * box.words
     warps = max(1, words // WARP)
     chosen = np.arange(min(warps, MAX_COUNTED), dtype=np.int64) * max(1, warps // MAX_COUNTED)
-    number = np.minimum(chosen[:, None] * WARP + np.arange(min(WARP, words)), words - 1)
+    lanes = min(WARP, round_up(words, phase_lanes(WIDEST)))
+    number = np.minimum(chosen[:, None] * WARP + np.arange(lanes), words - 1)
     at, row = number % box.words, number // box.words
     coordinates = [0 * row] * len(box.counts)
     for dim in box.rows:

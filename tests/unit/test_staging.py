@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.layout.access import MemoryAccess
+from irc.layout.box_traffic import box_writes
 from irc.layout.candidates import partition
+from irc.layout.cute import Layout
 from irc.layout.requests import WIDEST, Addresses, wavefronts
+from irc.layout.shared import SharedLayout
 from irc.layout.staging import Box, box_of, staged
 from irc.layout.traffic import global_vector
 
@@ -228,3 +231,15 @@ def test_a_word_more_after_some_rows_keeps_columns_out_of_one_bank() -> None:
     plain = coordinates[1] * 144 + coordinates[0]
     assert wavefronts(plain, 1).mean() == 8
     assert found.reads.units == found.reads.ideal
+
+
+@pytest.mark.parametrize("words", [1, 7, 8, 12, 28, 31, 32, 33])
+def test_lanes_without_a_word_write_no_further_wavefront(words: int) -> None:
+    """A row of so many words: eight lanes write 128 bytes, which are a wavefront, and fewer lanes one too."""
+    load = AffineMap(2, 0, (D0, D1))
+    access = MemoryAccess(load, (1, 4 * words), (4 * words, 1), frozenset(), 4, 16, (1, 4 * words), ())
+    box = box_of(access, (1, 4 * words))
+    assert box is not None
+    assert box.row_count * box.words == words
+    side = box_writes(box, [SharedLayout(Layout((1, 4 * words), (0, 1)))], 4)
+    assert side.units == side.ideal == words / 32 * np.ceil(min(words, 32) / 8)
