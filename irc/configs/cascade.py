@@ -244,7 +244,8 @@ def _choose(
     problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
 ) -> Iterator[ConfigAttr]:
     preferred = given.instruction or instruction
-    if preferred in (None, "wgmma") and machine.has_wgmma and problem.is_loadable:
+    by_groups = preferred == "wgmma" or (preferred is None and given.indexing != "pointers")
+    if by_groups and machine.has_wgmma and problem.is_loadable:
         yield from _wgmma(problem, machine, given)
     wanted = preferred if preferred == "fma" else "mma"
     stages = given.stages or 2

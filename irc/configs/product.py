@@ -57,8 +57,8 @@ def choose_product(
     """The configs for the products, the best first; `given` is what the user set, `instruction` what the pass was told
     to prefer. is_beside: whether others hold SMs beside the kernel, so that blocks of warp groups take tiles while it
     runs. What goes with no config of tcgen05 is left to the instructions without it."""
-    chosen = given.instruction or best_instruction(product, machine, instruction)
-    if given.instruction is None and instruction is None and product.taps:
+    chosen = given.instruction or best_instruction(product, machine, instruction, indexing=given.indexing)
+    if given.instruction is None and instruction is None and product.taps and given.indexing != "tma":
         chosen = "columns" if columns_pay(product, machine) else "direct" if pays(product, machine) else chosen
     wgmma = choose_gathered if product.is_gathered else partial(_choose_wgmma, is_beside=is_beside)
     known = {"wgmma": wgmma, "tcgen05": tcgen05.choose_tcgen05, "direct": choose_direct, "columns": choose_columns}

@@ -24,23 +24,25 @@ MIN_STREAMED = 256 * KIB
 """Bytes of operands from which on they do so with fewer rows: a channel of copies reads them at the memory's speed."""
 
 
-def best_instruction(product: Product, machine: Target, preferred: str | None = None) -> str:
+def best_instruction(
+    product: Product, machine: Target, preferred: str | None = None, *, indexing: str | None = None
+) -> str:
     """`wgmma` or `tcgen05` where it has the operands, else `mma` where it has the type, else `fma`; `preferred` where
-    that is possible. f32 without wgmma stays with `fma`, unless it is rounded to tf32: three products are `mma` where
-    that is asked for."""
+    that is possible. Warp groups read by TMA alone, so that `indexing` asks for them or for others. f32 without wgmma
+    stays with `fma`, unless it is rounded to tf32: three products are `mma` where that is asked for."""
     whole = [*(["direct"] if not product.is_grouped else []), *(["columns"] if can_have_columns(product) else [])]
     possible = ["fma", *whole]
     if can_use_mma(product, machine):
         possible.append("mma")
-    if can_use_wgmma(product, machine):
+    if indexing != "pointers" and can_use_wgmma(product, machine):
         possible.append("wgmma")
-    if can_use_tcgen05(product, machine):
+    if indexing != "pointers" and can_use_tcgen05(product, machine):
         possible.append("tcgen05")
     if preferred in possible:
         return preferred
     streamed = product.k * (product.m * product.lhs.size + product.n * product.rhs.size)
     by_groups = next((name for name in ("wgmma", "tcgen05") if name in possible), None)
-    if by_groups is not None and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED):
+    if by_groups is not None and (product.m >= MIN_ROWS or streamed >= MIN_STREAMED or indexing == "tma"):
         return by_groups
     is_split = product.lhs.name == "f32" and product.precision != "tf32"
     return "mma" if "mma" in possible and not is_split else "fma"

@@ -68,7 +68,8 @@ def test_costs_of_a_target_follow_from_its_rates(machine: Target) -> None:
         ('schedule = "pingpong", instruction = "mma"', "only kernels of wgmma and tcgen05 have the schedule"),
         ('schedule = "dynamic", cluster = [2, 1]', "blocks that take tiles by themselves are in no cluster"),
         ("loop_order = [1, 0]", "only kernels in Python order their loops"),
-        ('indexing = "pointers"', "a kernel of wgmma reads by tma"),
+        ('indexing = "pointers", instruction = "wgmma"', "a kernel of wgmma reads by tma"),
+        ('indexing = "tma", instruction = "mma"', "a kernel of mma reads by pointers"),
     ],
 )
 def test_choices_that_cannot_come_true_are_refused(choice: str, message: str) -> None:

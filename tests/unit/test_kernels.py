@@ -355,6 +355,7 @@ def test_an_order_of_other_loops_than_there_are() -> None:
     [
         {"tile": {"m": 64, "n": 64, "k": 32}, "instruction": "mma", "warps": 4},
         {"tile": {"m": 32, "n": 16}, "instruction": "fma", "warps": 2},
+        {"indexing": "pointers"},
         {"tile": {"m": 128, "n": 64}, "schedule": "pingpong", "warps": 4},
         {"tile": {"m": 64, "n": 64}, "schedule": "dynamic", "warps": 4},
         {"tile": {"m": 8, "n": 8}, "instruction": "fma", "schedule": "dynamic", "warps": 1},
@@ -377,6 +378,11 @@ def test_configs_agree(config: dict[str, Any]) -> None:
         ({"warps": -1}, "warps must be a positive integer"),
         ({"warps": 3}, "4 warps execute a wgmma together"),
         ({"split": 2}, "split is for kernels that irc fuses"),
+        (
+            {"indexing": "pointers", "instruction": "wgmma"},
+            'products of wgmma read by tma, found indexing = "pointers"',
+        ),
+        ({"indexing": "tma", "instruction": "mma"}, 'products of mma read by pointers, found indexing = "tma"'),
         ({"schedule": "dynamic", "cluster": (2, 1)}, "blocks that take tiles by themselves are in no cluster"),
         ({"tile": 64}, "tile must be positive integers by the names of dimensions"),
         ({"tile": {"m": 48}}, "multiple of 64 rows"),
@@ -389,6 +395,18 @@ def test_a_config_that_does_not_apply(config: dict[str, Any], message: str) -> N
     assert place in render(caught.value), (
         "a tile that no instruction has is an error of the product, others of the call"
     )
+
+
+@pytest.mark.parametrize(("indexing", "instruction"), [("tma", "wgmma"), ("pointers", "mma")])
+def test_indexing_chooses_the_instruction(indexing: str, instruction: str) -> None:
+    with ir.target("sim"):
+        module = product.with_config(indexing=indexing).module(HALF, HALF)
+    assert f'instruction = "{instruction}"' in str(module)
+
+
+def test_kernels_without_products_read_by_pointers() -> None:
+    with pytest.raises(IrcError, match="kernels without products read by pointers"), ir.target("sim"):
+        row_sums.with_config(indexing="tma")(HALF)
 
 
 CONFIGS = [{"tile": {"m": 48}}, {"tile": {"m": 64, "n": 32}, "warps": 4}, {"tile": {"m": 128}, "warps": 8}]

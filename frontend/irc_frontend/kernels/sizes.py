@@ -17,6 +17,7 @@ from irc.driver.compiler import resolve_arch
 from irc.driver.configured import config_of_fields
 from irc.ir.dtypes import element_named
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target
+from irc.layout.matrix_instructions import fills_channels
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div, power_of_two
 from irc_frontend.graph import fail
@@ -67,7 +68,7 @@ BLOCKS_PER_SM = 2
 """That a nest gives an SM at least, where smaller tiles do."""
 
 
-OTHERS = ("split", "swap_ab", "reduction", "unroll", "lag", "evict_last", "indexing")
+OTHERS = ("split", "swap_ab", "reduction", "unroll", "lag", "evict_last")
 """Fields that say how fused regions become loops, which a kernel has of its own."""
 
 
@@ -92,6 +93,13 @@ def _check_warps(config: ConfigAttr) -> None:
         raise fail(f"config: 4 warps execute a wgmma together, found warps = {warps}", "a multiple of 4")
     if config.instruction != "wgmma" and warps & (warps - 1):
         raise fail(f"config: warps are a power of two, found warps = {warps}")
+
+
+def _check_reads(config: ConfigAttr) -> None:
+    reads = "tma" if fills_channels(config.instruction) else "pointers"
+    if config.indexing not in (None, reads):
+        kind = f"products of {config.instruction}" if config.instruction is not None else "kernels without products"
+        raise fail(f'config: {kind} read by {reads}, found indexing = "{config.indexing}"', f'indexing = "{reads}"')
 
 
 def check(config: ConfigAttr, nests: Sequence[Facts]) -> None:
@@ -148,6 +156,7 @@ def _completed(facts: Facts, given: ConfigAttr, found: Choice) -> Choice:
         sizes.update({name: size for name, size in given.tile.items() if name in sizes})
     config = given.replace(tile=None).completed(found.config) if found.config is not None else given
     _check_warps(config)
+    _check_reads(config)
     return Choice(sizes, config.replace(tile=TileSizes(sizes) if sizes else None), facts.carried)
 
 
@@ -247,8 +256,9 @@ def _chain(facts: Facts, given: ConfigAttr, machine: Target) -> Choice:
     is_loaded = all(access is not None for each in facts.products for access in each.loads)
     narrow = elements <= {"f16", "bf16"} or (is_loaded and elements <= {"f8e4m3", "f8e5m2"})
     loadable = all(access is None or _is_loadable(access) for each in facts.products for access in each.loads)
+    by_tma = loadable and given.indexing != "pointers"
     instruction = given.instruction or (
-        "wgmma" if narrow and machine.has_wgmma and loadable else "mma" if narrow else "fma"
+        "wgmma" if narrow and machine.has_wgmma and by_tma else "mma" if narrow else "fma"
     )
     rows, is_fed = _row_dims(facts), any(each.is_fed for each in facts.products)
     whole = max((_whole(a) for a in facts.accesses), default=1)

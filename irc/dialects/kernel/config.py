@@ -213,10 +213,8 @@ class ConfigAttr(Data[ConfigFields]):
       tile has (else one).
     - `loop_order`: of a kernel in Python, the dimensions of its outer loop by their numbers, the outermost first:
       `[1, 0]`, tiles that follow each other are beside each other along the first one. In order by default.
-
-    No pass acts on this yet; any other value than the one in force is refused:
-
-    - `indexing`: `tma` or `pointers`, how operands are read; `tma` by wgmma and tcgen05, `pointers` otherwise.
+    - `indexing`: `tma` or `pointers`, how the operands of products are read: by wgmma and tcgen05 the one, by all other
+      instructions the other. Where `instruction` is left out, it is one of those.
     """
 
     name = "kernel.config"

@@ -88,3 +88,27 @@ func.func @around_blocks(%x: tensor<32x57x61x64xbf16>, %g: tensor<32x57x61x64xbf
   }
   func.return %fused : tensor<64x3x3x64xf32>
 }
+
+// How operands are read says which instructions multiply: warp groups read by TMA alone.
+// CHECK:      @around_pointers matmul config<{{.*}}indexing = "pointers", instruction = "mma">
+func.func @around_pointers(%x: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
+  %r = kernel.fused @around_pointers matmul config<indexing = "pointers"> (%a = %x : tensor<1024x1024xbf16>, %b = %w : tensor<1024x1024xbf16>) -> tensor<1024x1024xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : tensor<1024x1024xbf16> -> tensor<1024x1024xf32>
+    kernel.yield %c : tensor<1024x1024xf32>
+  }
+  func.return %r : tensor<1024x1024xf32>
+}
+
+// CHECK:      @few_rows matmul config<{{.*}}indexing = "pointers", instruction = "mma">
+// CHECK:      @around_tma matmul config<{{.*}}indexing = "tma", instruction = "wgmma"{{.*}}>
+func.func @few(%x: tensor<8x256xbf16>, %w: tensor<256x256xbf16>) -> (tensor<8x256xf32>, tensor<8x256xf32>) {
+  %r = kernel.fused @few_rows matmul (%a = %x : tensor<8x256xbf16>, %b = %w : tensor<256x256xbf16>) -> tensor<8x256xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<8x256xbf16>, tensor<256x256xbf16>) -> tensor<8x256xf32>
+    kernel.yield %c : tensor<8x256xf32>
+  }
+  %s = kernel.fused @around_tma matmul config<indexing = "tma"> (%a = %x : tensor<8x256xbf16>, %b = %w : tensor<256x256xbf16>) -> tensor<8x256xf32> {
+    %c = nd.matmul %a, %b {lhs_contract = [1], rhs_contract = [0]} : (tensor<8x256xbf16>, tensor<256x256xbf16>) -> tensor<8x256xf32>
+    kernel.yield %c : tensor<8x256xf32>
+  }
+  func.return %r, %s : tensor<8x256xf32>, tensor<8x256xf32>
+}
