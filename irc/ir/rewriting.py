@@ -161,14 +161,13 @@ class _Applier(RewritePattern):
     patterns: Sequence[RewritePattern]
     what: str
     budget: int
-    remove_dead: bool
     location: LocationAttr = field(default_factory=UnknownLoc)
     done: int = 0
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         self.location = op.location
         is_used = op.results and op.results[0].first_use is not None  # asked first: most are
-        if self.remove_dead and not is_used and op.parent is not None and is_trivially_dead(op):
+        if not is_used and op.parent is not None and is_trivially_dead(op):
             rewriter.erase(op)
             return
         try:
@@ -206,15 +205,14 @@ def rewrite(
     *,
     what: str,
     limit: int = DEFAULT_LIMIT,
-    remove_dead: bool = True,
     recursive: bool = True,
     after_walk: Callable[[Operation], bool] | None = None,
 ) -> bool:
-    """Rewrites everything nested in `op` greedily until no pattern applies; returns whether anything changed.
+    """Rewrites everything nested in `op` greedily until no pattern applies, and erases ops without uses and effects
+    on the way; returns whether anything changed.
 
     - `what` names the pass in diagnostics; `limit` is the number of rewrites allowed for each op that is there at the
       start (never fewer than `MIN_BUDGET` in all); beyond it an `IrcError` is raised.
-    - `remove_dead` erases ops without uses and side effects on the way.
     - `recursive=False` visits every op once and does not visit new ones: for one-shot lowerings.
     - `after_walk(op)` runs between walks of the whole op (common subexpressions, for one) and says whether it changed
       anything; it counts as one rewrite.
@@ -222,7 +220,7 @@ def rewrite(
     New ops without a location get that of the op that the pattern matched.
     """
     size = len(ops_in(op))
-    applier = _Applier(patterns, what, max(MIN_BUDGET, limit * size), remove_dead)
+    applier = _Applier(patterns, what, max(MIN_BUDGET, limit * size))
 
     def between(*_: object) -> bool:
         if after_walk is None or not after_walk(op):

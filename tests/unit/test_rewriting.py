@@ -102,11 +102,9 @@ def test_dead_chains_are_removed_and_ops_with_effects_stay():
     assert not remove_dead_code(module)
 
 
-def test_dead_code_stays_when_removal_is_off():
+def test_dead_code_is_removed_on_the_way():
     x = TestOp(result_types=[i32])
     module = ModuleOp([x, AddiOp(x.results[0], x.results[0])])
-    assert not rewrite(module, [], what="nothing", remove_dead=False)
-    assert len(ops_of(module)) == 2
     assert rewrite(module, [], what="nothing")
     assert len(ops_of(module)) == 1
 

@@ -66,10 +66,10 @@ class ConstantOp(MadeOp, HasFolderInterface):
         return ConstantOp(ElementsAttr.splat(value, type), location=location)
 
     @staticmethod
-    def from_array(array: np.ndarray[Any, Any], *, location: Location | None = None) -> ConstantOp:
+    def from_array(array: np.ndarray[Any, Any]) -> ConstantOp:
         """The elements of an array of one of irc's element types."""
         type = tensor(array.shape, element_of_dtype(array.dtype))
-        return ConstantOp(ElementsAttr.from_array(array, type), location=location)
+        return ConstantOp(ElementsAttr.from_array(array, type))
 
     @property
     def splat_value(self) -> Number | None:

@@ -57,9 +57,9 @@ def _print_rows(name: str, rows: list[Row]) -> None:
     print_table(name, columns, cells, numbers_from=len(texts), width=WIDTH)
 
 
-def _flat(row: Row, prefix: str = "") -> Row:
+def _flat(row: Row) -> Row:
     """The row with `ms torch` for `{"ms": {"torch": ...}}`."""
-    return dict(_flattened(row, prefix))
+    return dict(_flattened(row, ""))
 
 
 def _flattened(row: Row, prefix: str) -> Iterator[tuple[str, Any]]:
