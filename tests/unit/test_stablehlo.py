@@ -153,6 +153,24 @@ def test_the_generic_form() -> None:
         ("%0 = stablehlo.add %a, %b : tensor<4xf32", "unexpected character|expected a tensor", 2),
         ("%0 = stablehlo.constant dense_resource<x> : tensor<4xf32>", "are not in the text", 2),
         ("%0 = )", "expected an op", 2),
+        ("%0:2 = stablehlo.add %a, %b : tensor<4xf32>", "gives 1 results, the text has 2 names and 1 types", 2),
+        ("%0 = stablehlo.reverse %a, dims = [, 0] : tensor<4xf32>", "expected an attribute, found ,", 2),
+        ("%0 = stablehlo.reverse %a, dims = array<i64: 0 1> : tensor<4xf32>", "cannot read stablehlo.reverse", 2),
+        (
+            "%0 = stablehlo.while(%c = %a) : tensor<4xf32>, tensor<4xf32> cond {} do {}",
+            "cannot read stablehlo.while",
+            2,
+        ),
+        (
+            '%0 = "stablehlo.gather"(%a, %b) <{dimension_numbers = "x"}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>',
+            "has not the operands and attributes that it takes",
+            2,
+        ),
+        (
+            "%0 = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<4xf32>) -> tensor<4x4xf32>",
+            r"dims has an axis of \[4, 4\] for each of f32\[4\], found \[0, 1\]",
+            2,
+        ),
     ],
 )
 def test_errors_have_a_place(body: str, message: str, line: int) -> None:

@@ -66,8 +66,11 @@ class _Recorder:
             if error.location is None:
                 error.location = op.span
             raise
-        except (TypeError, KeyError, ValueError, IndexError) as error:
+        except (AttributeError, TypeError, KeyError, ValueError, IndexError) as error:
             raise IrcError(f"{op.name} has not the operands and attributes that it takes: {error}", op.span) from error
+        if len(found) != len(op.results) or len(found) > len(op.types):
+            texts = f"the text has {len(op.results)} names and {len(op.types)} types"
+            raise IrcError(f"{op.name} gives {len(found)} results, {texts}", op.span)
         for result, type in zip(found, op.types[-len(found) :], strict=True):
             if Type(result.shape, result.element) != type:
                 raise IrcError(

@@ -137,12 +137,12 @@ class _Parser:
             self._tokens.take("=")
         token = self._tokens.take()
         op = Op(token.text.strip('"'), self._tokens.span(token), results)
-        if token.kind == "string":
-            self._generic(op)
-        elif token.kind == "word":
-            self._pretty(op)
-        else:
+        if token.kind not in ("string", "word"):
             self._fail("expected an op", token)
+        try:
+            (self._generic if token.kind == "string" else self._pretty)(op)
+        except (TypeError, ValueError) as error:
+            raise IrcError(f"cannot read {op.name}: {error}", op.span) from error
         self._skip_locations()
         return op
 
@@ -282,6 +282,8 @@ class _Parser:
                 self._tokens.take()
                 self._tokens.take()
             return json.loads(token.text)
+        if token.kind in ("sign", "block", "value"):
+            self._fail("expected an attribute", token)
         return {"true": True, "false": False}.get(token.text, token.text.strip('"'))
 
     def _list(self) -> list[Any]:

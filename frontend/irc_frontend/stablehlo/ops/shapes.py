@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import irc_frontend as ir
+from irc.support.diagnostics import IrcError
 from irc_frontend.graph import Node
 from irc_frontend.stablehlo.rules import rule
 from irc_frontend.stablehlo.syntax import Op, dense
@@ -33,6 +34,8 @@ def _broadcast_in_dim(op: Op, x: Tensor) -> Tensor:
     """Axis i of x becomes axis dims[i]."""
     dims = op.attrs["dims"] if "dims" in op.attrs else op.attrs["broadcast_dimensions"]
     shape = op.types[-1].shape
+    if len(dims) != x.ndim or len(set(dims)) != x.ndim or not set(dims) <= set(range(len(shape))):
+        raise IrcError(f"dims has an axis of {list(shape)} for each of {x.node.type}, found {dims}")
     order = sorted(range(x.ndim), key=lambda axis: dims[axis])
     y = x if order == list(range(x.ndim)) else x.permute(order)
     extents = iter(y.shape)
