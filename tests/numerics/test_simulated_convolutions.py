@@ -205,3 +205,13 @@ def test_other_arrays_are_copied(channels: int) -> None:
     *copies, counts = program.counts()
     assert len(copies) == 2
     assert counts.executions("cuda.tma_load") == 2 * 4 * 9
+
+
+def test_pixels_that_begin_inside_of_a_sector_are_copied() -> None:
+    """Rows of 24 channels, which tensor maps can read, have 8 zeros behind them."""
+    case = Case((2, 9, 11, 24), (64, 3, 3, 24), (2, 9, 11, 64), PADDED)
+    program = case.lowered((64, 64, 32), always=True)
+    program.check()
+    *copies, counts = program.counts()
+    assert len(copies) == 2
+    assert counts.executions("cuda.tma_load") == 2 * 4 * 9

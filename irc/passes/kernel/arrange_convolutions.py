@@ -1,6 +1,7 @@
 """arrange-convolutions: arrays of convolutions lie as their kernels read them.
 
 TMA reads pixels of a window where x has its channels last, in rows of multiples of 16 bytes (cuTensorMapEncodeIm2col).
+Rows that end inside of a sector of 32 bytes take it twice as long, as half of them begin inside of one.
 Threads that gather x element by element, where pixels or taps lie side by side in memory, take several times as long
 as the tensor cores. A copy moves x once more, beside what made it, as convolutions of libraries do too. The kernel is
 read in rows of channels, of inputs or of outputs; it is small, and permuted likewise where its taps are innermost.
@@ -40,7 +41,8 @@ from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
-from irc.support.integers import ceil_div, power_of_two, round_up
+from irc.layout.requests import SECTOR_BYTES
+from irc.support.integers import ceil_div, power_of_two
 
 GATHER = 16.0
 """Cycles of a lane for an element that threads bring to shared memory: on an H100 7x7 taps at strides of 2, of 128
@@ -48,6 +50,11 @@ images of 3x224x224, took 515 us so, and multiply 236 million elements (benchmar
 
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
+
+SPLIT_CYCLES = 2.8
+"""Of an SM that a pixel at one tap takes TMA more where it may begin inside of a sector. An H200 takes 5.3 cycles for
+24 channels, dilated 3x3 windows of 505x17x61 in 110 us, and 2.5 for 32, 5x5 windows at strides of 2 of 453x28x31 in
+35 us (benchmarks/results/2026-11-28-h200-random-convolutions.json)."""
 
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""
@@ -61,9 +68,10 @@ class ArrangeConvolutionsPass(Pass):
     """x, or the kernel, of a convolution of 16 bits and fewer, of 16 channels and more, that tensor maps cannot read
     -> a copy with channels last, rows of channels filled with zeros to multiples of 16 bytes. Where the convolution is
     too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
-    TMA or no products of warp groups: nothing. One of few channels, channels last in x -> one of one channel over rows
-    of elements, and a copy of the kernel. The kernel of a depthwise convolution with channels last -> a copy with
-    output channels last; on a CPU, that of any other, of 16 channels and more, with taps last -> a copy with input
+    TMA or no products of warp groups: nothing. Rows of channels are filled to multiples of 32 bytes where that is
+    expected to pay, also of x that tensor maps can read. One of few channels, channels last in x -> one of one channel
+    over rows of elements, and a copy of the kernel. The kernel of a depthwise convolution with channels last -> a copy
+    with output channels last; on a CPU, that of any other, of 16 channels and more, with taps last -> a copy with input
     channels last.
     """
 
@@ -85,10 +93,14 @@ class ArrangeConvolutionsPass(Pass):
             if (row := _row_of_taps(conv, machine)) is not None and (self.always or _is_long(conv, machine)):
                 _read_in_rows(conv, row)
                 continue
-            sides = [side for side in (0, 1) if not is_window_loadable(conv, side)]
-            if not sides or not _is_possible(conv, machine) or not (self.always or _pays(conv, sides, machine)):
+            if not _is_possible(conv, machine):
                 continue
-            _arrange(conv, sides, copies)
+            sides = [side for side in (0, 1) if not is_window_loadable(conv, side)]
+            if sides and not (self.always or _pays(conv, sides, machine)):
+                continue
+            fill = _fill(conv, machine, is_copied=0 in sides, always=self.always)
+            if sides or fill:
+                _arrange(conv, sides, fill, copies)
         remove_dead_code(op)
 
 
@@ -228,17 +240,33 @@ def _gathered(op: nd.ConvOp, side: int) -> int:
     return iteration.points // other * ceil_div(other, GATHERED_TILE[1 - side])
 
 
-def _arrange(op: nd.ConvOp, sides: Sequence[int], copies: Copies) -> None:
-    """Replaces the convolution by one of copies, where tensor maps read these."""
+def _fill(op: nd.ConvOp, machine: Target, *, is_copied: bool, always: bool) -> int:
+    """The zeros behind a row of channels: up to 16 bytes, which a copy of x needs, or up to whole sectors, where they
+    take less time than pixels that begin inside of one. Groups have none."""
+    size, channels = element_of(op.x).size, op.kernel_shape[1]
+    if integer(op.groups) > 1 or not (is_copied or run_of(op) == channels):
+        return 0
+    least = -channels % (TENSOR_MAP_ALIGNMENT // size) if is_copied else 0
+    whole = -channels % (SECTOR_BYTES // size)
+    if whole == least or always:
+        return whole
+    pixels = prod(op.x_shape) // channels
+    moved = size * pixels * (whole - least if is_copied else 2 * channels + whole)
+    launches = 0 if is_copied else 2  # of x and of the kernel
+    iteration = iteration_of(op)
+    brought = iteration.points // (channels * iteration.extent("n")) * ceil_div(iteration.extent("n"), GATHERED_TILE[1])
+    saved = SPLIT_CYCLES * brought / (machine.sms * machine.clock)
+    return whole if saved > moved / machine.bandwidth + machine.launch_time * launches else least
+
+
+def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> None:
+    """Replaces the convolution by one of copies, with so many zeros behind rows of channels, where tensor maps read
+    these."""
     rank = len(op.x_shape)
     space = [axis for axis in _roles_of_result(op) if axis > 1]
     last = [0, *space, 1]
     axes: dict[str, Any] = {"x_axes": ints(op.x_axes), "kernel_axes": ints(op.kernel_axes)}
-    channels = op.kernel_shape[1]
-    aligned = round_up(channels, TENSOR_MAP_ALIGNMENT // element_of(op.x).size)
-    if integer(op.groups) > 1 or 0 not in sides:
-        aligned = channels
-    if aligned != channels:
+    if fill:
         sides = (0, 1)
     at = Inserter.before(op)
     values = [op.x, op.kernel]
@@ -246,7 +274,7 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], copies: Copies) -> None:
         if side not in sides:
             continue
         own = in_order(range(rank), axes[name])
-        key = values[side], tuple(own[role] for role in last), aligned - channels
+        key = values[side], tuple(own[role] for role in last), fill
         if key not in copies:
             copies[key] = _copy(Term(values[side], at), *key[1:]).value
         values[side], axes[name] = copies[key], [last.index(role) for role in range(rank)]

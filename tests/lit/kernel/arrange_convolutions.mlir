@@ -17,15 +17,58 @@ func.func @channels_first(%x: tensor<64x128x28x28xbf16>, %w: tensor<128x128x3x3x
   func.return %cast : tensor<64x128x28x28xbf16>
 }
 
-// Rows of channels that are no multiples of 16 bytes have zeros behind them, in both operands.
+// Rows of channels that are no multiples of 16 bytes have zeros behind them, in both operands; up to 32 bytes, where
+// so much is read that pixels which begin inside of a sector take longer than the zeros.
 // CHECK-LABEL: func.func @ragged
-// CHECK:         %[[X:.*]] = nd.pad %x, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 7]}
-// CHECK:         %[[W:.*]] = nd.pad %w, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 7]}
+// CHECK:         %[[X:.*]] = nd.pad %x, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 15]}
+// CHECK:         %[[W:.*]] = nd.pad %w, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 15]}
 // CHECK-NEXT:    nd.conv %[[X]], %[[W]]
 func.func @ragged(%x: tensor<32x57x61x33xbf16>, %w: tensor<77x3x3x33xbf16>) -> tensor<32x57x61x77xbf16> {
   %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<32x57x61x33xbf16>, tensor<77x3x3x33xbf16>) -> tensor<32x57x61x77xf32>
   %cast = nd.cast %conv : tensor<32x57x61x77xf32> -> tensor<32x57x61x77xbf16>
   func.return %cast : tensor<32x57x61x77xbf16>
+}
+
+// Rows of 48 bytes that TMA can read have them too, where windows read a pixel often.
+// CHECK-LABEL: func.func @split_sectors
+// CHECK:         %[[X:.*]] = nd.pad %x, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 8]}
+// CHECK:         %[[W:.*]] = nd.pad %w, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 8]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]] {{.*}}, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16}
+// SM80-LABEL:  func.func @split_sectors
+// SM80-NEXT:     nd.conv %x, %w
+func.func @split_sectors(%x: tensor<505x17x61x24xbf16>, %w: tensor<16x3x3x24xbf16>) -> tensor<505x17x61x16xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<505x17x61x24xbf16>, tensor<16x3x3x24xbf16>) -> tensor<505x17x61x16xf32>
+  %cast = nd.cast %conv : tensor<505x17x61x16xf32> -> tensor<505x17x61x16xbf16>
+  func.return %cast : tensor<505x17x61x16xbf16>
+}
+
+// A copy that x needs for its order of axes has zeros up to 32 bytes, too.
+// CHECK-LABEL: func.func @split_sectors_first
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK:         %[[Z:.*]] = nd.pad %[[X]], {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 8]}
+// CHECK:         nd.pad {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 8]}
+// CHECK-NEXT:    nd.conv %[[Z]]
+func.func @split_sectors_first(%x: tensor<277x24x61x31xbf16>, %w: tensor<16x24x3x3xbf16>) -> tensor<277x16x61x31xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<277x24x61x31xbf16>, tensor<16x24x3x3xbf16>) -> tensor<277x16x61x31xf32>
+  %cast = nd.cast %conv : tensor<277x16x61x31xf32> -> tensor<277x16x61x31xbf16>
+  func.return %cast : tensor<277x16x61x31xbf16>
+}
+
+// Left alone: 3x3 windows at strides of 2 read a pixel twice, which takes less than its copy; rows of 32 bytes begin
+// where sectors do.
+// CHECK-LABEL: func.func @split_sectors_strided
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @whole_sectors
+// CHECK-NEXT:    nd.conv %x, %w
+func.func @split_sectors_strided(%x: tensor<176x31x96x24xbf16>, %w: tensor<16x3x3x24xbf16>) -> tensor<176x16x48x16xbf16> {
+  %conv = nd.conv %x, %w {strides = [2, 2], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<176x31x96x24xbf16>, tensor<16x3x3x24xbf16>) -> tensor<176x16x48x16xf32>
+  %cast = nd.cast %conv : tensor<176x16x48x16xf32> -> tensor<176x16x48x16xbf16>
+  func.return %cast : tensor<176x16x48x16xbf16>
+}
+func.func @whole_sectors(%x: tensor<505x17x61x16xbf16>, %w: tensor<16x3x3x16xbf16>) -> tensor<505x17x61x16xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<505x17x61x16xbf16>, tensor<16x3x3x16xbf16>) -> tensor<505x17x61x16xf32>
+  %cast = nd.cast %conv : tensor<505x17x61x16xf32> -> tensor<505x17x61x16xbf16>
+  func.return %cast : tensor<505x17x61x16xbf16>
 }
 
 // A kernel whose taps are innermost is turned by itself.
@@ -206,8 +249,8 @@ func.func @long_k(%x: tensor<64x227x227x3xbf16>, %w: tensor<64x11x11x3xbf16>) ->
 // CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
 // CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
 // CHECK-NEXT:    nd.conv %[[X]], %[[W]]
-func.func @few_outputs(%x: tensor<32x24x56x56xbf16>, %w: tensor<16x24x3x3xbf16>) -> tensor<32x16x56x56xbf16> {
-  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<32x24x56x56xbf16>, tensor<16x24x3x3xbf16>) -> tensor<32x16x56x56xf32>
+func.func @few_outputs(%x: tensor<32x32x56x56xbf16>, %w: tensor<16x32x3x3xbf16>) -> tensor<32x16x56x56xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, nd.declared = bf16} : (tensor<32x32x56x56xbf16>, tensor<16x32x3x3xbf16>) -> tensor<32x16x56x56xf32>
   %cast = nd.cast %conv : tensor<32x16x56x56xf32> -> tensor<32x16x56x56xbf16>
   func.return %cast : tensor<32x16x56x56xbf16>
 }
