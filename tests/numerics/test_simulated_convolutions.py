@@ -215,3 +215,25 @@ def test_pixels_that_begin_inside_of_a_sector_are_copied() -> None:
     *copies, counts = program.counts()
     assert len(copies) == 2
     assert counts.executions("cuda.tma_load") == 2 * 4 * 9
+
+
+@pytest.mark.parametrize("channels, outputs", [(8, 24), (12, 8), (24, 16)])
+def test_channels_of_groups_are_filled(channels: int, outputs: int) -> None:
+    """So that a step along K is inside of one group."""
+    case = Case((2, 9, 11, 2 * channels), (2 * outputs, 3, 3, channels), (2, 9, 11, 2 * outputs), f"{PADDED}, groups=2")
+    filled = -(-channels // 16) * 16
+    program = case.lowered((64, 32, filled), always=True)
+    program.check()
+    *copies, counts = program.counts()
+    assert len(copies) == 2
+    assert counts.executions("cuda.tma_load") == 2 * 2 * 4 * 9
+
+
+def test_channels_of_groups_are_filled_as_they_are_permuted() -> None:
+    text = f"""func f(x: bf16[2, 12, 9, 11], w: bf16[64, 6, 3, 3], r: bf16[2, 64, 9, 11]) -> bf16[2, 64, 9, 11] {{
+    return conv(x, w, {PADDED}, groups=2) * r
+}}
+"""
+    program = lowered(text, (64, 32, 16), instruction="wgmma", always=True)
+    program.check()
+    assert len(program.counts()) == 3

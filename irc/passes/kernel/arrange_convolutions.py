@@ -37,7 +37,7 @@ from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
 from irc.ir.blocks import ops_in
-from irc.ir.iteration import iteration_of
+from irc.ir.iteration import Pattern, iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
@@ -51,16 +51,25 @@ images of 3x224x224, took 515 us so, and multiply 236 million elements (benchmar
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
 
-SPLIT_CYCLES = 2.8
-"""Of an SM that a pixel at one tap takes TMA more where it may begin inside of a sector. An H200 takes 5.3 cycles for
-24 channels, dilated 3x3 windows of 505x17x61 in 110 us, and 2.5 for 32, 5x5 windows at strides of 2 of 453x28x31 in
+SPLIT_CYCLES = 2.5
+"""Of an SM that a pixel at one tap takes TMA more where it may begin inside of a sector. An H200 takes 6.1 cycles for
+24 channels, dilated 3x3 windows of 505x17x61 in 110 us, and 3.6 for 32, 5x5 windows at strides of 2 of 453x28x31 in
 35 us (benchmarks/results/2026-11-28-h200-random-convolutions.json)."""
+
+PIXEL_CYCLES, PIXEL_BYTES = 1.8, 46
+"""Of an SM that TMA takes for the channels of a group of a pixel at one tap, and bytes that it brings in one cycle
+more. 3x3 windows over 128x256x56x56 take an H200 551 us with groups of 16 channels, 317 of 32, 255 of 64
+(benchmarks/results/2026-11-28-h200-notes.md)."""
+
+REGISTER_MULTIPLY_ADDS = 26
+"""Of groups of few channels, that an SM makes in a cycle in registers: 23 and 25 with 8 channels and 24 outputs in each
+of 8 groups, 39 with 8 outputs in each of 32, channels last (the two above)."""
 
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""
 
-Copies = dict[tuple[SSAValue, tuple[int, ...], int], SSAValue]
-"""Of an array, with its axes in an order and so many zeros behind the last one."""
+Copies = dict[tuple[SSAValue, tuple[int, ...], int, int], SSAValue]
+"""Of an array, with its axes in an order and so many zeros behind each of so many parts of the last one."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,10 @@ class ArrangeConvolutionsPass(Pass):
     -> a copy with channels last, rows of channels filled with zeros to multiples of 16 bytes. Where the convolution is
     too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
     TMA or no products of warp groups: nothing. Rows of channels are filled to multiples of 32 bytes where that is
-    expected to pay, also of x that tensor maps can read. One of few channels, channels last in x -> one of one channel
-    over rows of elements, and a copy of the kernel. The kernel of a depthwise convolution with channels last -> a copy
-    with output channels last; on a CPU, that of any other, of 16 channels and more, with taps last -> a copy with input
-    channels last.
+    expected to pay, also of x that tensor maps can read; channels of each of several groups likewise to multiples of
+    16. One of few channels, channels last in x -> one of one channel over rows of elements, and a copy of the kernel.
+    The kernel of a depthwise convolution with channels last -> a copy with output channels last; on a CPU, that of any
+    other, of 16 channels and more, with taps last -> a copy with input channels last.
     """
 
     name: ClassVar[str] = "arrange-convolutions"
@@ -92,6 +101,9 @@ class ArrangeConvolutionsPass(Pass):
                 continue
             if (row := _row_of_taps(conv, machine)) is not None and (self.always or _is_long(conv, machine)):
                 _read_in_rows(conv, row)
+                continue
+            if fill := _fill_of_groups(conv, machine, always=self.always):
+                _arrange(conv, (0, 1), fill, copies)
                 continue
             if not _is_possible(conv, machine):
                 continue
@@ -123,10 +135,7 @@ def _row_of_taps(op: nd.ConvOp, machine: Target) -> _Row | None:
     channels = op.kernel_shape[1]
     if not is_plain or op.is_flipped or ints(op.parts) or channels >= MIN_RUN:
         return None
-    operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
-    if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
-        return None
-    if element_of(op.x).size != PAIRED_BYTES or 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result)):
+    if not _is_multiplied(op, machine) or element_of(op.x).size != PAIRED_BYTES:
         return None
     step, low, extent = (n * channels for n in (ints(op.strides)[-1], ints(op.low)[-1], op.x_shape[-1]))
     before = low % 2 if step % 2 == extent % 2 == 0 else 0
@@ -207,22 +216,25 @@ def _turn(op: nd.ConvOp, copies: Copies, last: Sequence[int]) -> None:
     of input channels."""
     rank = len(op.kernel_shape)
     own = in_order(range(rank), ints(op.kernel_axes))
-    key = op.kernel, tuple(own[role] for role in last), 0
+    key = op.kernel, tuple(own[role] for role in last), 0, 1
     if key not in copies:
         copies[key] = _copy(Term(op.kernel, Inserter.before(op)), *key[1:]).value
     op.operands[1] = copies[key]
     op.kernel_axes = DenseArrayBase.from_list(i64, [last.index(role) for role in range(rank)])
 
 
-def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
-    """Whether there is TMA, warp groups multiply its elements, and steps along K can be inside of the channels at one
-    tap."""
+def _is_multiplied(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether there is TMA, and warp groups multiply its elements."""
     operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
     if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
         return False
+    return 0 not in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
+
+
+def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether warp groups multiply its elements, and steps along K can be inside of the channels at one tap."""
     channels, groups = op.kernel_shape[1], max(integer(op.groups), integer(op.batch_groups))
-    is_empty = 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
-    return not is_empty and channels >= MIN_RUN and (groups == 1 or channels % MIN_RUN == 0)
+    return _is_multiplied(op, machine) and channels >= MIN_RUN and (groups == 1 or channels % MIN_RUN == 0)
 
 
 def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
@@ -259,9 +271,29 @@ def _fill(op: nd.ConvOp, machine: Target, *, is_copied: bool, always: bool) -> i
     return whole if saved > moved / machine.bandwidth + machine.launch_time * launches else least
 
 
+def _fill_of_groups(op: nd.ConvOp, machine: Target, *, always: bool) -> int:
+    """The zeros behind the channels of each of several groups with which a step along K is inside of one group, where
+    the copy and the products of the zeros take less than sums in registers, or than gathering."""
+    groups, channels = integer(op.groups), op.kernel_shape[1]
+    fill = -channels % MIN_RUN
+    if groups == 1 or channels == 1 or fill == 0 or not _is_multiplied(op, machine):
+        return 0
+    if always:
+        return fill
+    size, outputs, points = element_of(op.x).size, op.kernel_shape[0] // groups, iteration_of(op).points
+    pixels = points // (channels * outputs)
+    if op.pattern is Pattern.WINDOW:
+        cycles = points / REGISTER_MULTIPLY_ADDS
+    else:
+        cycles = GATHER * pixels * channels * ceil_div(outputs, GATHERED_TILE[1]) / LANES
+    cycles -= pixels * ceil_div(outputs, GATHERED_TILE[1]) * (PIXEL_CYCLES + (channels + fill) * size / PIXEL_BYTES)
+    moved = size * prod(op.x_shape) // channels * (2 * channels + fill)
+    return fill if cycles / (machine.sms * machine.clock) > moved / machine.bandwidth + 2 * machine.launch_time else 0
+
+
 def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> None:
-    """Replaces the convolution by one of copies, with so many zeros behind rows of channels, where tensor maps read
-    these."""
+    """Replaces the convolution by one of copies, with so many zeros behind rows of channels, those of each group, where
+    tensor maps read these."""
     rank = len(op.x_shape)
     space = [axis for axis in _roles_of_result(op) if axis > 1]
     last = [0, *space, 1]
@@ -274,7 +306,8 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> 
         if side not in sides:
             continue
         own = in_order(range(rank), axes[name])
-        key = values[side], tuple(own[role] for role in last), fill
+        groups = integer(op.groups) if side == 0 and fill else 1
+        key = values[side], tuple(own[role] for role in last), fill, groups
         if key not in copies:
             copies[key] = _copy(Term(values[side], at), *key[1:]).value
         values[side], axes[name] = copies[key], [last.index(role) for role in range(rank)]
@@ -296,7 +329,13 @@ def _roles_of_result(op: nd.ConvOp) -> list[int]:
     return [axes.index(axis) for axis in range(len(axes))]
 
 
-def _copy(array: Term, order: tuple[int, ...], zeros: int) -> Term:
-    """The array with its axes in this order, and zeros behind the last one."""
-    permuted = array.permute(order)
-    return permuted.pad([0] * len(order), [0] * (len(order) - 1) + [zeros]) if zeros else permuted
+def _copy(array: Term, order: tuple[int, ...], zeros: int, parts: int) -> Term:
+    """The array with its axes in this order, and zeros behind each part of the last one."""
+    if parts == 1 or not zeros:
+        permuted = array.permute(order)
+        return permuted.pad([0] * len(order), [0] * (len(order) - 1) + [zeros]) if zeros else permuted
+    inner = order[-1]
+    extents = [*array.shape[:inner], parts, array.shape[inner] // parts, *array.shape[inner + 1 :]]
+    divided = array.reshape(extents).permute([axis + (axis > inner) for axis in (*order[:-1], inner)] + [inner + 1])
+    padded = divided.pad([0] * len(extents), [0] * (len(extents) - 1) + [zeros])
+    return padded.reshape([*padded.shape[:-2], parts * padded.shape[-1]])

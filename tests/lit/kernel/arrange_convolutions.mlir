@@ -71,6 +71,58 @@ func.func @whole_sectors(%x: tensor<505x17x61x16xbf16>, %w: tensor<16x3x3x16xbf1
   func.return %cast : tensor<505x17x61x16xbf16>
 }
 
+// Channels of each of several groups have zeros behind them, so that a step of 16 is inside of one group.
+// CHECK-LABEL: func.func @groups_of_8
+// CHECK-NEXT:    %[[G:.*]] = nd.reshape %x : tensor<62x56x56x64xbf16> -> tensor<62x56x56x8x8xbf16>
+// CHECK:         %[[Z:.*]] = nd.pad %[[G]], {{.*}} {low = [0, 0, 0, 0, 0], high = [0, 0, 0, 0, 8]}
+// CHECK-NEXT:    %[[X:.*]] = nd.reshape %[[Z]] : {{.*}} -> tensor<62x56x56x128xbf16>
+// CHECK:         %[[W:.*]] = nd.pad %w, {{.*}} {low = [0, 0, 0, 0], high = [0, 0, 0, 8]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]] {{.*}}groups = 8,
+// SM80-LABEL:  func.func @groups_of_8
+// SM80-NEXT:     nd.conv %x, %w
+func.func @groups_of_8(%x: tensor<62x56x56x64xbf16>, %w: tensor<192x3x3x8xbf16>) -> tensor<62x56x56x192xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 8, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<62x56x56x64xbf16>, tensor<192x3x3x8xbf16>) -> tensor<62x56x56x192xf32>
+  %cast = nd.cast %conv : tensor<62x56x56x192xf32> -> tensor<62x56x56x192xbf16>
+  func.return %cast : tensor<62x56x56x192xbf16>
+}
+
+// Channels first: one copy permutes and fills. Groups of 24 channels are too long for sums in registers.
+// CHECK-LABEL: func.func @groups_of_24_first
+// CHECK-NEXT:    %[[G:.*]] = nd.reshape %x : tensor<34x192x31x61xbf16> -> tensor<34x8x24x31x61xbf16>
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %[[G]] {permutation = [0, 3, 4, 1, 2]}
+// CHECK:         %[[Z:.*]] = nd.pad %[[P]], {{.*}} {low = [0, 0, 0, 0, 0], high = [0, 0, 0, 0, 8]}
+// CHECK-NEXT:    %[[X:.*]] = nd.reshape %[[Z]] : {{.*}} -> tensor<34x31x61x256xbf16>
+// CHECK:         nd.conv %[[X]], {{.*}}groups = 8, {{.*}}x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2]
+func.func @groups_of_24_first(%x: tensor<34x192x31x61xbf16>, %w: tensor<128x24x3x3xbf16>) -> tensor<34x128x31x61xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 8, nd.declared = bf16} : (tensor<34x192x31x61xbf16>, tensor<128x24x3x3xbf16>) -> tensor<34x128x31x61xf32>
+  %cast = nd.cast %conv : tensor<34x128x31x61xf32> -> tensor<34x128x31x61xbf16>
+  func.return %cast : tensor<34x128x31x61xbf16>
+}
+
+// Left alone: with as few outputs as channels, and with two channels, sums in registers take no longer than pixels of
+// zeros; zeros between elements of x are beyond the im2col mode.
+// CHECK-LABEL: func.func @groups_of_8_to_8
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @groups_of_2
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @groups_transposed
+// CHECK-NEXT:    nd.conv %x, %w
+func.func @groups_of_8_to_8(%x: tensor<128x56x56x256xbf16>, %w: tensor<256x3x3x8xbf16>) -> tensor<128x56x56x256xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 32, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<128x56x56x256xbf16>, tensor<256x3x3x8xbf16>) -> tensor<128x56x56x256xf32>
+  %cast = nd.cast %conv : tensor<128x56x56x256xf32> -> tensor<128x56x56x256xbf16>
+  func.return %cast : tensor<128x56x56x256xbf16>
+}
+func.func @groups_of_2(%x: tensor<512x17x56x16xbf16>, %w: tensor<96x3x3x2xbf16>) -> tensor<512x17x56x96xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 8, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<512x17x56x16xbf16>, tensor<96x3x3x2xbf16>) -> tensor<512x17x56x96xf32>
+  %cast = nd.cast %conv : tensor<512x17x56x96xf32> -> tensor<512x17x56x96xbf16>
+  func.return %cast : tensor<512x17x56x96xbf16>
+}
+func.func @groups_transposed(%x: tensor<62x28x28x64xbf16>, %w: tensor<192x4x4x8xbf16>) -> tensor<62x56x56x192xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [2, 2], high = [2, 2], dilation = [1, 1], input_dilation = [2, 2], groups = 8, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<62x28x28x64xbf16>, tensor<192x4x4x8xbf16>) -> tensor<62x56x56x192xf32>
+  %cast = nd.cast %conv : tensor<62x56x56x192xf32> -> tensor<62x56x56x192xbf16>
+  func.return %cast : tensor<62x56x56x192xbf16>
+}
+
 // A kernel whose taps are innermost is turned by itself.
 // CHECK-LABEL: func.func @kernel_alone
 // CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [0, 2, 3, 1]}
