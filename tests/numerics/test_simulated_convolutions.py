@@ -237,3 +237,14 @@ def test_channels_of_groups_are_filled_as_they_are_permuted() -> None:
     program = lowered(text, (64, 32, 16), instruction="wgmma", always=True)
     program.check()
     assert len(program.counts()) == 3
+
+
+@pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
+def test_phases_that_are_stored_between_each_other(schedule: str) -> None:
+    """Channels first, in whose rows the phases along the last axis have every second element: their tiles follow one another."""
+    text = """func f(x: bf16[2, 64, 5, 7], w: bf16[64, 80, 4, 4], r: bf16[2, 80, 10, 14]) -> bf16[2, 80, 10, 14] {
+    y = conv(x, w, input_dilation=[2, 2], low=[2, 2], high=[2, 2], flipped=true, kernel_axes=[1, 0, 2, 3])
+    return tanh(y) * r
+}
+"""
+    lowered(text, (64, 64, 64), instruction="wgmma", always=True, schedule=schedule).check()

@@ -47,14 +47,15 @@ class ForTilesOp(IRDLOperation):
 
     The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the
     order of tiles; with `group` g, g rows of tiles are taken together, column by column, so that they share the L2
-    cache (rows and columns are the last two dimensions). Along the dimensions in `reversed` the last tile comes first:
-    where tiles further on have longer loops, the blocks that begin last have the least to do. `schedule` "grid" gives
-    each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn. With "dynamic"
-    there are as many blocks, and each takes the next tile that is left when it is ready for one: a block that begins
-    late leaves its share to the others. Several in one program share the grid: each has a range of consecutive blocks.
-    With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of neighboring tiles at the same
-    time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the t-th on: the others are those of
-    other partitions.
+    cache (rows and columns are the last two dimensions). Dimensions in `fastest`, which are none of these two, are
+    faster than all others: their tiles follow one another. Along the dimensions in `reversed` the last tile comes
+    first: where tiles further on have longer loops, the blocks that begin last have the least to do. `schedule` "grid"
+    gives each block one tile, "persistent" lets as many blocks as the device runs at once take tiles in turn. With
+    "dynamic" there are as many blocks, and each takes the next tile that is left when it is ready for one: a block that
+    begins late leaves its share to the others. Several in one program share the grid: each has a range of consecutive
+    blocks. With `cluster` [r, c], r x c blocks of a cluster take that many rows and columns of neighboring tiles at the
+    same time. With `turn` [t, n], the loop takes every n-th of its block's tiles, from the t-th on: the others are
+    those of other partitions.
     """
 
     name = "tile.for_tiles"
@@ -62,6 +63,7 @@ class ForTilesOp(IRDLOperation):
     steps = prop_def(DenseArrayBase)
     schedule = opt_prop_def(StringAttr)
     group = opt_prop_def(IntegerAttr)
+    fastest = opt_prop_def(DenseArrayBase)
     reverse = opt_prop_def(DenseArrayBase, prop_name="reversed")
     cluster = opt_prop_def(DenseArrayBase)
     turn = opt_prop_def(DenseArrayBase)
@@ -76,6 +78,7 @@ class ForTilesOp(IRDLOperation):
         *,
         schedule: str = "grid",
         group: int | None = None,
+        fastest: Sequence[int] | None = None,
         reverse: Sequence[int] | None = None,
         cluster: Sequence[int] | None = None,
         body: Region | None = None,
@@ -87,6 +90,7 @@ class ForTilesOp(IRDLOperation):
                 "steps": numbers(steps),
                 "schedule": StringAttr(schedule),
                 "group": None if group is None else number(group),
+                "fastest": numbers(fastest),
                 "reversed": numbers(reverse),
                 "cluster": numbers(cluster),
             },
@@ -119,6 +123,11 @@ class ForTilesOp(IRDLOperation):
     def stays(self) -> bool:
         """Whether blocks stay for several tiles."""
         return self.schedule_name != "grid"
+
+    @property
+    def fastest_dims(self) -> tuple[int, ...]:
+        """The dimensions along which tiles follow one another first, the last one the fastest."""
+        return values_of(self.fastest)
 
     @property
     def reversed_dims(self) -> tuple[int, ...]:
@@ -155,6 +164,9 @@ class ForTilesOp(IRDLOperation):
         dims = self.reversed_dims
         if len(set(dims)) != len(dims) or not set(dims) <= set(range(len(args))):
             raise VerifyException(f"expected different dimensions below {len(args)} as reversed, found {list(dims)}")
+        dims, outer = self.fastest_dims, max(0, len(args) - 2)
+        if len(set(dims)) != len(dims) or not set(dims) <= set(range(outer)):
+            raise VerifyException(f"expected different dimensions below {outer} as fastest, found {list(dims)}")
         if self.cluster is not None:
             self._verify_cluster(values_of(self.cluster))
         if self.turn is not None and (len(values_of(self.turn)) != 2 or not 0 <= self.turns[0] < self.turns[1]):
@@ -177,6 +189,8 @@ class ForTilesOp(IRDLOperation):
             printer.print_string(f' schedule "{self.schedule_name}"')
         if self.group is not None:
             printer.print_string(f" group {self.group.value.data}")
+        if self.fastest is not None:
+            printer.print_string(f" fastest {list(self.fastest_dims)}")
         if self.reverse is not None:
             printer.print_string(f" reversed {list(self.reversed_dims)}")
         if self.cluster is not None:
@@ -198,6 +212,9 @@ class ForTilesOp(IRDLOperation):
         steps = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         schedule = parser.parse_str_literal() if parser.parse_optional_keyword("schedule") else "grid"
         group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
+        fastest = None
+        if parser.parse_optional_keyword("fastest"):
+            fastest = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         reverse = None
         if parser.parse_optional_keyword("reversed"):
             reverse = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
@@ -211,7 +228,16 @@ class ForTilesOp(IRDLOperation):
         region = parser.parse_region([n.resolve(IndexType()) for n in names])
         if not region.blocks:
             region.add_block(Block(arg_types=[IndexType()] * len(names)))
-        op = cls(extents, steps, schedule=schedule, group=group, reverse=reverse, cluster=cluster, body=region)
+        op = cls(
+            extents,
+            steps,
+            schedule=schedule,
+            group=group,
+            fastest=fastest,
+            reverse=reverse,
+            cluster=cluster,
+            body=region,
+        )
         op.turn = numbers(turn)
         if attributes is not None:
             op.attributes |= attributes.data

@@ -203,6 +203,17 @@ def _indices(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Ind
 
 def _ordered(e: Emitter, loop: tile.ForTilesOp, at: Index, counts: list[Index]) -> list[Index]:
     """The indices of number `at` in the order of the loop over `counts`."""
+    if fastest := loop.fastest_dims:
+        others = [dim for dim in range(len(counts)) if dim not in fastest]
+        *inner, at = e.split(at, [*(counts[dim] for dim in reversed(fastest)), 0])
+        found = dict(zip(reversed(fastest), inner, strict=True))
+        found |= dict(zip(others, _grouped(e, loop, at, [counts[dim] for dim in others]), strict=True))
+        return [found[dim] for dim in range(len(counts))]
+    return _grouped(e, loop, at, counts)
+
+
+def _grouped(e: Emitter, loop: tile.ForTilesOp, at: Index, counts: list[Index]) -> list[Index]:
+    """The same, where no dimensions are the fastest."""
     group = 1 if loop.group is None else max(1, loop.group.value.data // loop.cluster_shape[0])
     if group <= 1 or len(counts) < 2:
         return list(reversed(e.split(at, list(reversed(counts)))))

@@ -1,4 +1,4 @@
-"""order-tiles: the tiles with the longest loops come first."""
+"""order-tiles: the tiles with the longest loops come first, those that share sectors of memory one after another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from irc.analysis.index_values import opposite, slope, together
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.dtypes import element_of
 from irc.ir.properties import numbers
+from irc.layout.requests import SECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class OrderTilesPass(ProgramPass):
 
     Loops over tiles that say what is reversed, be it nothing, keep it. So do those whose tiles have the same number of
     iterations, or where it is not known to grow, as in a sliding window.
+
+    Where tiles of a product along a dimension before the last two store elements between each other's, as phases of
+    transposed convolutions do with channels first, it is one of the `fastest`: sectors are whole before they leave the
+    L2 cache, and what else is read there is read once.
     """
 
     name: ClassVar[str] = "order-tiles"
@@ -34,6 +40,27 @@ class OrderTilesPass(ProgramPass):
             dims = [dim for dim, offset in enumerate(loop.offsets) if _grows(loop, offset)]
             if dims and loop.reverse is None:
                 loop.reverse = numbers(dims)
+            shared = [dim for dim, offset in enumerate(loop.offsets[:-2]) if _shares_sectors(loop, offset)]
+            if shared and loop.fastest is None:
+                loop.fastest = numbers(shared)
+
+
+def _shares_sectors(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
+    """Whether tiles of a product that are neighbors along a dimension store to the same sectors of a row of memory."""
+    if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
+        return False
+    stores = [op for op in loop.walk() if isinstance(op, tile.StoreOp) and offset in (*op.offsets, *op.symbols)]
+    return any(0 < _apart(store, offset) < SECTOR_BYTES for store in stores)
+
+
+def _apart(store: tile.StoreOp, offset: SSAValue) -> int:
+    """Bytes between the first elements of a tile and of the next one along a dimension, in a row of memory; 0 where
+    they are in different rows."""
+    map = store.access_map
+    zeros = [0] * map.num_dims, [0] * map.num_symbols
+    ones = [int(value is offset) for value in store.offsets], [int(value is offset) for value in store.symbols]
+    *rows, along = (b - a for a, b in zip(map.eval(*zeros), map.eval(*ones), strict=True))
+    return 0 if any(rows) else abs(along) * element_of(store.view_type.element_type).size
 
 
 def _grows(loop: tile.ForTilesOp, offset: SSAValue) -> bool:

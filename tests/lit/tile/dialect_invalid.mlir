@@ -453,6 +453,14 @@ tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
 
 // -----
 
+tile.program @p(%y: !tile.view<64x64xf32>) {results = 1 : i64} {
+  // expected-error @+1 {{expected different dimensions below 1 as fastest, found [1]}}
+  tile.for_tiles (%b, %i, %j) extents [4, 64, 64] steps [1, 32, 32] fastest [1] {
+  }
+}
+
+// -----
+
 tile.program @p(%y: !tile.view<64xf32>) {results = 1 : i64} {
   // expected-error @+1 {{expected different dimensions below 1 as reversed, found [0, 0]}}
   tile.for_tiles (%i) extents [64] steps [32] reversed [0, 0] {

@@ -180,14 +180,17 @@ tile.program @tickets(%y: !tile.view<64xf32>, %counter: !tile.view<1xi32>) {resu
 
 // -----
 
-// The order of tiles: the last rows first, the columns as they come.
+// The order of tiles: the last rows first, the columns as they come; batches that follow one another.
 // CHECK-LABEL: @order
 // CHECK:         tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] schedule "persistent" group 2 reversed [0] {
 // CHECK:         tile.for_tiles (%i_1, %j_1) extents [64, 64] steps [32, 32] reversed [] cluster [2, 1] {
+// CHECK:         tile.for_tiles (%b, %i_2, %j_2) extents [3, 64, 64] steps [1, 32, 32] group 2 fastest [0] reversed [1] {
 tile.program @order(%y: !tile.view<64x64xf32>) {results = 1 : i64} {
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] schedule "persistent" group 2 reversed [0] {
   }
   tile.for_tiles (%i, %j) extents [64, 64] steps [32, 32] reversed [] cluster [2, 1] {
+  }
+  tile.for_tiles (%b, %i, %j) extents [3, 64, 64] steps [1, 32, 32] group 2 fastest [0] reversed [1] {
   }
 }
 

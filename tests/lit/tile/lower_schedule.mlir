@@ -163,6 +163,23 @@ tile.program @reversed(%x: !tile.view<4096x4096xf32>, %y: !tile.view<4096x4096xf
 
 // -----
 
+// Of three dimensions the first is the fastest, and the two others are in groups of 8 rows.
+// CHECK-LABEL: @fastest
+// CHECK:         scf.for %tile
+// CHECK:           [[PHASE:%[a-z0-9_]+]] = arith.andi %tile
+// CHECK:           [[REST:%[a-z0-9_]+]] = arith.shrui %tile
+// CHECK:           [[CHUNK:%[a-z0-9_]+]] = arith.shrui [[REST]]
+// CHECK-NOT:       arith.shli [[PHASE]]
+// CHECK:           tile.load %x[%i, %j] symbols([[PHASE]] : index)
+tile.program @fastest(%x: !tile.view<4x4096x4096xf32>, %y: !tile.view<4096x16384xf32>) {results = 1 : i64} {
+  tile.for_tiles (%p, %i, %j) extents [4, 4096, 4096] steps [1, 64, 64] schedule "persistent" group 8 fastest [0] {
+    %a = tile.load %x[%i, %j] symbols(%p : index) {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>} : !tile.view<4x4096x4096xf32> -> tensor<64x64xf32>
+    tile.store %a, %y[%i, %j] symbols(%p : index) {map = affine_map<(d0, d1)[s0] -> (d0, d1 * 4 + s0)>} : tensor<64x64xf32>, !tile.view<4096x16384xf32>
+  }
+}
+
+// -----
+
 // Two blocks for each of 132 SMs.
 // CHECK-LABEL: @shared
 // CHECK-SAME:    grid = 264 : i64

@@ -172,3 +172,51 @@ tile.program @sequence(%x: !tile.view<256x256xf32>, %y: !tile.view<256x64xf32>) 
     }
   }
 }
+
+// -----
+
+// Phases along a row of memory are stored between each other: the tiles of a product follow one another along them.
+// Those of other rows, those whose elements are a sector apart, and tiles of no product do not.
+// CHECK-LABEL: @phases
+// CHECK:         tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] {
+// CHECK:         tile.for_tiles (%b_1, %i_1, %j_1) extents [2, 512, 256] steps [1, 64, 64] {
+// CHECK:         tile.for_tiles (%b_2, %i_2, %j_2) extents [2, 1024, 256] steps [1, 64, 64] {
+tile.program @phases(%x: !tile.view<1024x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x4096xf32>, %z: !tile.view<256x32x512xf32>) {results = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %v = tile.load %x[%i, %c0] : !tile.view<1024x64xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %y[%i, %j] symbols(%a, %b : index, index) {map = affine_map<(d0, d1)[s0, s1] -> (d1, (d0 floordiv 64) * 256 + s0 * 128 + s1 + d0 mod 64 * 2)>} : tensor<64x64xf32>, !tile.view<256x4096xf32>
+  }
+  tile.for_tiles (%b, %i, %j) extents [2, 512, 256] steps [1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %v = tile.load %x[%i, %c0] : !tile.view<1024x64xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %z[%i, %j] symbols(%b : index) {map = affine_map<(d0, d1)[s0] -> (d1, (d0 floordiv 16), d0 mod 16 * 32 + s0 * 8)>} : tensor<64x64xf32>, !tile.view<256x32x512xf32>
+  }
+  tile.for_tiles (%b, %i, %j) extents [2, 1024, 256] steps [1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    tile.store %zero, %y[%i, %j] symbols(%b : index) {map = affine_map<(d0, d1)[s0] -> (d1, d0 * 2 + s0)>} : tensor<64x64xf32>, !tile.view<256x4096xf32>
+  }
+}
+
+// -----
+
+// A program that says what is the fastest keeps it.
+// CHECK-LABEL: @chosen_fastest
+// CHECK:         tile.for_tiles (%b, %i, %j) extents [2, 1024, 256] steps [1, 64, 64] fastest [] {
+tile.program @chosen_fastest(%x: !tile.view<1024x64xbf16>, %w: !tile.view<64x256xbf16>, %y: !tile.view<256x2048xf32>) {results = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.for_tiles (%b, %i, %j) extents [2, 1024, 256] steps [1, 64, 64] fastest [] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %v = tile.load %x[%i, %c0] : !tile.view<1024x64xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<64x256xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %y[%i, %j] symbols(%b : index) {map = affine_map<(d0, d1)[s0] -> (d1, d0 * 2 + s0)>} : tensor<64x64xf32>, !tile.view<256x2048xf32>
+  }
+}
