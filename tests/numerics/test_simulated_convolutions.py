@@ -248,3 +248,16 @@ def test_phases_that_are_stored_between_each_other(schedule: str) -> None:
 }
 """
     lowered(text, (64, 64, 64), instruction="wgmma", always=True, schedule=schedule).check()
+
+
+@pytest.mark.parametrize("channels", [32, 24])
+def test_points_with_channels_first_are_copied(channels: int) -> None:
+    """What follows is in their kernel."""
+    text = f"""func f(x: bf16[2, {channels}, 9, 11], w: bf16[40, {channels}, 1, 1], r: bf16[2, 40, 9, 11]) -> bf16[2, 40, 9, 11] {{
+    return tanh(conv(x, w)) * r
+}}
+"""
+    program = lowered(text, (64, 64, 32), instruction="wgmma", always=True)
+    program.check()
+    *copies, _ = program.counts()
+    assert len(copies) == (1 if channels == 32 else 2)

@@ -12,6 +12,9 @@ begin at a whole pair, and are filled to a power of two, by taps that are not th
 
 On a CPU products read the kernel where it lies in rows of channels; each tile of places would gather it otherwise.
 
+A convolution of one tap with channels first is a product. It is a convolution again where a copy of x, which tensor
+maps read, and what follows it in its kernel take less (`irc/fusion/points.py`).
+
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another.
 """
@@ -36,6 +39,7 @@ from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
+from irc.fusion.points import convolution, moved_columns, pays
 from irc.ir.blocks import ops_in
 from irc.ir.iteration import Pattern, iteration_of
 from irc.ir.passes import Pass
@@ -79,9 +83,11 @@ class ArrangeConvolutionsPass(Pass):
     too small for the copy to pay, where its window is beyond the limits of the im2col mode, or where the target has no
     TMA or no products of warp groups: nothing. Rows of channels are filled to multiples of 32 bytes where that is
     expected to pay, also of x that tensor maps can read; channels of each of several groups likewise to multiples of
-    16. One of few channels, channels last in x -> one of one channel over rows of elements, and a copy of the kernel.
-    The kernel of a depthwise convolution with channels last -> a copy with output channels last; on a CPU, that of any
-    other, of 16 channels and more, with taps last -> a copy with input channels last.
+    16. A product whose rows lie on both sides of what is contracted, and whose columns a permute moves there -> a
+    convolution of one tap of a copy of the left operand, where that is expected to pay. One of few channels, channels
+    last in x -> one of one channel over rows of elements, and a copy of the kernel. The kernel of a depthwise
+    convolution with channels last -> a copy with output channels last; on a CPU, that of any other, of 16 channels and
+    more, with taps last -> a copy with input channels last.
     """
 
     name: ClassVar[str] = "arrange-convolutions"
@@ -90,6 +96,8 @@ class ArrangeConvolutionsPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine, copies = target_of(op), Copies()
+        for matmul in [inner for inner in ops_in(op) if isinstance(inner, nd.MatmulOp)]:
+            self._arrange_points(matmul, machine, copies)
         for conv in [inner for inner in ops_in(op) if isinstance(inner, nd.ConvOp)]:
             if _is_depthwise(conv):
                 if _is_turnable(conv) and (self.always or _is_long(conv, machine)):
@@ -114,6 +122,14 @@ class ArrangeConvolutionsPass(Pass):
             if sides or fill:
                 _arrange(conv, sides, fill, copies)
         remove_dead_code(op)
+
+    def _arrange_points(self, op: nd.MatmulOp, machine: Target, copies: Copies) -> None:
+        permute = moved_columns(op)
+        if permute is None or op.precision.data != "default" or not _is_multiplied(op, machine):
+            return
+        if iteration_of(op).extent("k") >= MIN_RUN and (self.always or pays(op, permute, machine)):
+            conv = convolution(op, permute)
+            _arrange(conv, (0,), _fill(conv, machine, is_copied=True, always=self.always), copies)
 
 
 @dataclass(frozen=True)
@@ -223,12 +239,13 @@ def _turn(op: nd.ConvOp, copies: Copies, last: Sequence[int]) -> None:
     op.kernel_axes = DenseArrayBase.from_list(i64, [last.index(role) for role in range(rank)])
 
 
-def _is_multiplied(op: nd.ConvOp, machine: Target) -> bool:
+def _is_multiplied(op: nd.ConvOp | nd.MatmulOp, machine: Target) -> bool:
     """Whether there is TMA, and warp groups multiply its elements."""
-    operands = WGMMA_OPERANDS.get(element_of(op.x).name) if machine.has_tma and machine.has_wgmma else None
+    x, kernel = op.operands
+    operands = WGMMA_OPERANDS.get(element_of(x).name) if machine.has_tma and machine.has_wgmma else None
     if operands is None or operands.parts > 1 or operands.accumulator != element_of(op.result).name:
         return False
-    return 0 not in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
+    return element_of(x) is element_of(kernel) and 0 not in (*shape_of(x), *shape_of(kernel), *shape_of(op.result))
 
 
 def _is_possible(op: nd.ConvOp, machine: Target) -> bool:

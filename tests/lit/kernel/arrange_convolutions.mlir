@@ -306,3 +306,48 @@ func.func @few_outputs(%x: tensor<32x32x56x56xbf16>, %w: tensor<16x32x3x3xbf16>)
   %cast = nd.cast %conv : tensor<32x16x56x56xf32> -> tensor<32x16x56x56xbf16>
   func.return %cast : tensor<32x16x56x56xbf16>
 }
+
+// A product whose rows lie on both sides of what is contracted, and whose columns a permute moves there, is a
+// convolution of one tap with channels first: its kernel has what follows.
+// CHECK-LABEL: func.func @points_first
+// CHECK-NEXT:    %[[W:.*]] = nd.reshape %w : tensor<128x96xbf16> -> tensor<128x1x1x96xbf16>
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    %[[Y:.*]] = nd.conv %[[X]], %[[W]] {{.*}}, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], nd.declared = bf16} : {{.*}} -> tensor<48x128x48x56xf32>
+// CHECK-NEXT:    nd.relu %[[Y]]
+// SM80-LABEL:  func.func @points_first
+// SM80-NEXT:     nd.matmul %x, %w
+func.func @points_first(%x: tensor<48x96x48x56xbf16>, %w: tensor<128x96xbf16>) -> tensor<48x128x48x56xbf16> {
+  %0 = nd.matmul %x, %w {lhs_contract = [1], rhs_contract = [1], nd.declared = bf16} : (tensor<48x96x48x56xbf16>, tensor<128x96xbf16>) -> tensor<48x48x56x128xf32>
+  %y = nd.permute %0 {permutation = [0, 3, 1, 2], nd.declared = bf16} : tensor<48x48x56x128xf32> -> tensor<48x128x48x56xf32>
+  %1 = nd.relu %y {nd.declared = bf16} : tensor<48x128x48x56xf32>
+  %2 = nd.cast %1 : tensor<48x128x48x56xf32> -> tensor<48x128x48x56xbf16>
+  func.return %2 : tensor<48x128x48x56xbf16>
+}
+
+// Left alone: few outputs that nothing follows take less than the copy of so many channels; rows on one side of what is
+// contracted; a product whose columns stay.
+// CHECK-LABEL: func.func @points_few_outputs
+// CHECK-NEXT:    nd.matmul %x, %w
+// CHECK-LABEL: func.func @points_one_image
+// CHECK-NEXT:    nd.matmul %x, %w
+// CHECK-LABEL: func.func @points_last
+// CHECK-NEXT:    nd.matmul %x, %w
+func.func @points_few_outputs(%x: tensor<56x256x28x31xbf16>, %w: tensor<24x256xbf16>) -> tensor<56x24x28x31xbf16> {
+  %0 = nd.matmul %x, %w {lhs_contract = [1], rhs_contract = [1], nd.declared = bf16} : (tensor<56x256x28x31xbf16>, tensor<24x256xbf16>) -> tensor<56x28x31x24xf32>
+  %y = nd.permute %0 {permutation = [0, 3, 1, 2], nd.declared = bf16} : tensor<56x28x31x24xf32> -> tensor<56x24x28x31xf32>
+  %1 = nd.cast %y : tensor<56x24x28x31xf32> -> tensor<56x24x28x31xbf16>
+  func.return %1 : tensor<56x24x28x31xbf16>
+}
+func.func @points_one_image(%x: tensor<1x96x480x560xbf16>, %w: tensor<128x96xbf16>) -> tensor<1x128x480x560xbf16> {
+  %0 = nd.matmul %x, %w {lhs_contract = [1], rhs_contract = [1], nd.declared = bf16} : (tensor<1x96x480x560xbf16>, tensor<128x96xbf16>) -> tensor<1x480x560x128xf32>
+  %y = nd.permute %0 {permutation = [0, 3, 1, 2], nd.declared = bf16} : tensor<1x480x560x128xf32> -> tensor<1x128x480x560xf32>
+  %1 = nd.relu %y {nd.declared = bf16} : tensor<1x128x480x560xf32>
+  %2 = nd.cast %1 : tensor<1x128x480x560xf32> -> tensor<1x128x480x560xbf16>
+  func.return %2 : tensor<1x128x480x560xbf16>
+}
+func.func @points_last(%x: tensor<48x96x48x56xbf16>, %w: tensor<128x96xbf16>) -> tensor<48x48x56x128xbf16> {
+  %0 = nd.matmul %x, %w {lhs_contract = [1], rhs_contract = [1], nd.declared = bf16} : (tensor<48x96x48x56xbf16>, tensor<128x96xbf16>) -> tensor<48x48x56x128xf32>
+  %1 = nd.relu %0 {nd.declared = bf16} : tensor<48x48x56x128xf32>
+  %2 = nd.cast %1 : tensor<48x48x56x128xf32> -> tensor<48x48x56x128xbf16>
+  func.return %2 : tensor<48x48x56x128xbf16>
+}

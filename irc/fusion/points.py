@@ -1,0 +1,97 @@
+"""Products whose rows lie on both sides of what is contracted, as convolutions of one tap.
+
+With channels first, a convolution of one tap has images before its channels in memory, and places behind them. As a
+product it has rows of both: tensor maps bring no tiles of these, so that threads load them, and a permute behind it
+moves its columns between them, where its kernel ends. As a convolution it has the order of the result, and what follows
+it in its kernel; x is copied with channels last.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from irc.analysis.costs import flops_of
+from irc.analysis.op_classes import is_cast, is_elementwise, size_of
+from irc.dialects import nd
+from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
+from irc.ir.iteration import iteration_of
+from irc.ir.rewriting import Inserter
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK, Target
+from irc.support.integers import round_up
+
+LOADED, LOADED_UNALIGNED = 1.3, 2.0
+"""The time of the bytes that such a product moves where threads load them, in that of a copy; with rows that do not
+begin at 16 bytes."""
+
+MULTIPLIED = 3.0
+"""That of its multiply-adds beside them, by warps alone, in that of warp groups. Together they are the 23 us of
+88x96x31x48>96 on an H200 and the 22 of 48x96x48x56>128
+(benchmarks/results/2026-11-28-h200-random-convolutions.json, numbers 25 and 77 without what follows)."""
+
+COLUMNS = (64, 128)
+"""Of a tile of few columns, and of others."""
+
+
+def moved_columns(op: nd.MatmulOp) -> nd.PermuteOp | None:
+    """The permute that moves the columns of a product where what is contracted was in the left operand; None where
+    there is none, or rows are not on both sides of it, or the right operand is no matrix."""
+    contracted = ints(op.lhs_contract)
+    if ints(op.lhs_batch) or len(contracted) != 1 or rank_of(op.rhs) != 2 or not op.result.has_one_use():
+        return None
+    if contracted[0] == 0 or rank_of(op.lhs) > TENSOR_MAP_RANK:
+        return None
+    (axis,), shape = contracted, shape_of(op.lhs)
+    if any(all(n == 1 for n in side) for side in (shape[:axis], shape[axis + 1 :])) or 0 in (*shape, *shape_of(op.rhs)):
+        return None
+    (use,) = op.result.uses
+    permute, last = use.operation, len(shape) - 1
+    order = [*range(axis), last, *range(axis, last)]
+    return permute if isinstance(permute, nd.PermuteOp) and [*ints(permute.permutation)] == order else None
+
+
+def pays(op: nd.MatmulOp, permute: nd.PermuteOp, machine: Target) -> bool:
+    """Whether a copy of the left operand takes less than is saved: loads by threads, products by warps, and a kernel of
+    what follows."""
+    size, columns = element_of(op.lhs).size, iteration_of(op).extent("n")
+    read, stored = size * size_of(op.lhs), size * size_of(op.result)
+    (axis,) = ints(op.lhs_contract)
+    row = size * prod(shape_of(op.lhs)[axis + 1 :])
+    loaded = LOADED_UNALIGNED if row % TENSOR_MAP_ALIGNMENT else LOADED
+    few, many = COLUMNS
+    padded = flops_of(op) * round_up(columns, few if columns <= few else many) / columns
+    now = (read + stored) * loaded / machine.bandwidth + padded * MULTIPLIED / machine.flops[element_of(op.lhs).name]
+    if _is_computed_with(permute.result):
+        now += 2 * stored / machine.bandwidth + machine.launch_time
+    return now > (3 * read + stored) / machine.bandwidth + machine.launch_time
+
+
+def _is_computed_with(value: SSAValue) -> bool:
+    """Whether something elementwise is computed from a value, beside conversions."""
+    users = [use.operation for use in value.uses]
+    return any(_is_computed_with(user.results[0]) if is_cast(user) else is_elementwise(user) for user in users)
+
+
+def convolution(op: nd.MatmulOp, permute: nd.PermuteOp) -> nd.ConvOp:
+    """The convolution of the left operand that has the permute's result, inserted in its place: the first axis is that
+    of images, the others but for the channels' are of space."""
+    (axis,), (depth,) = ints(op.lhs_contract), ints(op.rhs_contract)
+    rank, (rows, columns) = rank_of(op.lhs), shape_of(op.rhs)
+    axes = [0, axis, *(each for each in range(1, rank) if each != axis)]
+    ends, space = (0, rank - 1) if depth else (rank - 1, 0), range(1, rank - 1)
+    at = Inserter.before(permute)
+    kernel = at.value(nd.ReshapeOp(op.rhs, (rows, *[1] * (rank - 2), columns)))
+    conv = nd.ConvOp(
+        op.lhs,
+        kernel,
+        x_axes=axes,
+        kernel_axes=[*ends, *space],
+        result_axes=axes,
+        element=element_of(permute.result),
+        location=op.location,
+    )
+    conv.attributes |= permute.attributes
+    conv.result.name_hint = permute.result.name_hint
+    permute.result.replace_all_uses_with(at.value(conv))
+    return conv
