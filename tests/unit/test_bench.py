@@ -224,6 +224,13 @@ def test_list_shows_rows_and_bars(capsys: pytest.CaptureFixture[str]) -> None:
     assert "layer_norm" not in out
 
 
+def test_the_name_of_a_row_is_that_row_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--suite", "compile-torch", "--list", "--filter", "bert"]) == 0
+    out = capsys.readouterr().out
+    assert "bert " in out
+    assert "bert, training" not in out
+
+
 @pytest.mark.skipif(is_present(), reason="a GPU is present")
 def test_without_a_gpu_a_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--filter", "softmax"]) == 1

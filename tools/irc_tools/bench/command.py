@@ -98,7 +98,11 @@ def _arguments() -> argparse.ArgumentParser:
         help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: memory); --json takes one",
     )
     parser.add_argument(
-        "--filter", action="append", default=[], metavar="TEXT", help="only rows with this in their name or group"
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only the row of this name, or those with this in their name or group",
     )
     parser.add_argument(
         "--peers",
@@ -151,7 +155,14 @@ def _refuse_numbers(args: argparse.Namespace) -> None:
 
 
 def _filtered(suite: Suite, texts: list[str]) -> Suite:
-    rows = tuple(row for row in suite.rows if not texts or any(text in f"{row.group} {row.name}" for text in texts))
+    """The rows that a text names, of each that is no name those with it in their name or group."""
+    names = {row.name for row in suite.rows}
+    rows = tuple(
+        row
+        for row in suite.rows
+        if not texts
+        or any(text == row.name or (text not in names and text in f"{row.group} {row.name}") for text in texts)
+    )
     if not rows:
         raise IrcError(f"no row of {suite.name} has {' or '.join(texts)} in its name", hint="--list names them")
     return Suite(suite.name, suite.title, rows, suite.summaries, suite.show)
