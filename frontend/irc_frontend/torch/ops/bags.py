@@ -10,7 +10,7 @@ import irc_frontend as ir
 from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.indexing import added, inside, summed
-from irc_frontend.torch.ops.scans import Parts, running
+from irc_frontend.torch.ops.scans import Parts, running_in_groups
 from irc_frontend.torch.ops.searching import bisected
 from irc_frontend.torch.rules import Left, rule
 
@@ -98,12 +98,11 @@ def _maxima(rows: Tensor, bags: _Bags, indices: Tensor, sizes: Tensor) -> tuple[
     values = ir.where(bags.is_kept.reshape(-1, 1), rows, -float("inf"))
     places = ir.broadcast_to(indices.astype("i64").reshape(-1, 1), rows.shape)
 
-    def combine(earlier: Parts, later: Parts) -> Parts:
-        (group, value, place), (other, found, at) = earlier, later
-        stays = (group == other) & (value >= found)
-        return other, ir.where(stays, value, found), ir.where(stays, place, at)
+    def first_greatest(earlier: Parts, later: Parts) -> Parts:
+        stays = earlier[0] >= later[0]
+        return tuple(ir.where(stays, before, here) for before, here in zip(earlier, later, strict=True))
 
-    _, values, places = running(combine, (groups, values, places), 0, (-1, 0, 0))
+    values, places = running_in_groups(first_greatest, groups, (values, places), 0)
     last = ir.maximum(bisected(bags.of, ir.arange(bags.count), True) - 1, 0)
     is_empty = sizes.reshape(-1, 1) == 0
     first, second = (ir.where(is_empty, 0, ir.take(each, last, 0, mode="clip")) for each in (values, places))

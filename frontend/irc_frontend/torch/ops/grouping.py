@@ -12,7 +12,7 @@ from irc_frontend.evaluation import current_target
 from irc_frontend.ordering import sorted_with_indices
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.indexing import added, inside, scattered, summed
-from irc_frontend.torch.ops.scans import Parts, running
+from irc_frontend.torch.ops.scans import running_in_groups
 from irc_frontend.torch.rules import Left, rule
 
 aten = torch.ops.aten
@@ -85,11 +85,7 @@ def _combined(x: Tensor, indices: Tensor, updates: Tensor, axis: int, reduce: st
     groups = sorted_indices.reshape(*[count if each == axis else 1 for each in range(x.ndim)])
     rows = ir.take(wide(updates), order, axis, mode="clip")
 
-    def combine(earlier: Parts, later: Parts) -> Parts:
-        (group, value), (other, last) = earlier, later
-        return other, ir.where(group == other, pair(value, last), last)
-
-    _, found = running(combine, (groups, rows), axis, (-1, 0))
+    (found,) = running_in_groups(lambda earlier, later: (pair(earlier[0], later[0]),), groups, (rows,), axis)
     is_last = ir.concatenate([sorted_indices[1:] != sorted_indices[:-1], ir.ones((1,), "bool")])
     totals = ir.where(is_last.reshape(groups.shape), found, 0)
     result = summed(ir.zeros(x.shape, totals.element), sorted_indices, totals, axis)

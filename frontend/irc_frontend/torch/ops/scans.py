@@ -29,6 +29,18 @@ def running(combine: Callable[[Parts, Parts], Parts], parts: Parts, axis: int, n
     return parts
 
 
+def running_in_groups(combine: Callable[[Parts, Parts], Parts], groups: Tensor, parts: Parts, axis: int) -> Parts:
+    """`running`, anew from where another group begins: numbers that are not negative, those of a group side by side."""
+
+    def combined(earlier: Parts, later: Parts) -> Parts:
+        (group, *before), (other, *here) = earlier, later
+        found = combine(tuple(before), tuple(here))
+        is_one = group == other
+        return other, *(ir.where(is_one, joined, alone) for joined, alone in zip(found, here, strict=True))
+
+    return running(combined, (groups, *parts), axis, (-1, *[0] * len(parts)))[1:]
+
+
 def _moved(x: Tensor, axis: int, by: int, value: Number) -> Tensor:
     """The elements `by` further along the axis, behind ones of the value."""
     kept = x[(*[slice(None)] * axis, slice(0, x.shape[axis] - by))]
