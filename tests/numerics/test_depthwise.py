@@ -118,6 +118,17 @@ def test_one_kernel_that_loads_whole_sectors(last: bool, waste: float, arch: str
     assert counts.sectors() <= waste * counts.ideal_sectors()
 
 
+def test_short_rows_are_copied_with_channels_last() -> None:
+    """Where the result has channels last, and x places."""
+    text = """func f(x: bf16[2, 64, 9, 5], k: bf16[64, 1, 3, 3]) -> bf16[2, 9, 5, 64] {
+    return relu(conv(x, k, groups=64, low=[1, 1], high=[1, 1], result_axes=[0, 3, 1, 2]))
+}
+"""
+    program = lowered(text, always=True)
+    program.check()
+    assert len(program.counts()) == 3
+
+
 @st.composite
 def drawn(draw: st.DrawFn) -> Depthwise:
     def pair(low: int, high: int) -> tuple[int, int]:

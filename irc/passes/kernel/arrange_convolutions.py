@@ -16,7 +16,8 @@ A convolution of one tap with channels first is a product. It is a convolution a
 maps read, and what follows it in its kernel take less (`irc/fusion/points.py`).
 
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
-words of the kernel where its output channels are innermost, else one element after another.
+words of the kernel where its output channels are innermost, else one element after another. Where x has short rows of
+places, threads that go along them have nothing to multiply beyond their ends.
 """
 
 from __future__ import annotations
@@ -69,6 +70,11 @@ REGISTER_MULTIPLY_ADDS = 26
 """Of groups of few channels, that an SM makes in a cycle in registers: 23 and 25 with 8 channels and 24 outputs in each
 of 8 groups, 39 with 8 outputs in each of 32, channels last (the two above)."""
 
+WINDOW_CYCLES = 0.03
+"""Of an SM for a multiply-add of a depthwise convolution with channels first. 7x7 taps of 120x128x48x17, in rows of 32
+of which 15 are beyond the end, take an H200 135 us, 0.057 cycles for each
+(benchmarks/results/2026-11-28-h200-random-convolutions.json, number 90 without the minimum)."""
+
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""
 
@@ -86,8 +92,9 @@ class ArrangeConvolutionsPass(Pass):
     16. A product whose rows lie on both sides of what is contracted, and whose columns a permute moves there -> a
     convolution of one tap of a copy of the left operand, where that is expected to pay. One of few channels, channels
     last in x -> one of one channel over rows of elements, and a copy of the kernel. The kernel of a depthwise
-    convolution with channels last -> a copy with output channels last; on a CPU, that of any other, of 16 channels and
-    more, with taps last -> a copy with input channels last.
+    convolution with channels last -> a copy with output channels last, and x with short rows of places -> one with
+    channels last, where only the result has these; on a CPU, the kernel of any other, of 16 channels and more, with
+    taps last -> a copy with input channels last.
     """
 
     name: ClassVar[str] = "arrange-convolutions"
@@ -100,12 +107,14 @@ class ArrangeConvolutionsPass(Pass):
             self._arrange_points(matmul, machine, copies)
         for conv in [inner for inner in ops_in(op) if isinstance(inner, nd.ConvOp)]:
             if _is_depthwise(conv):
+                if _has_short_rows(conv) and not machine.exact_tiles and (self.always or _turning_pays(conv, machine)):
+                    _turn(conv, 0, copies, [0, *range(2, len(conv.x_shape)), 1])
                 if _is_turnable(conv) and (self.always or _is_long(conv, machine)):
-                    _turn(conv, copies, [*range(1, len(conv.kernel_shape)), 0])
+                    _turn(conv, 1, copies, [*range(1, len(conv.kernel_shape)), 0])
                 continue
             if machine.exact_tiles:
                 if _has_taps_last(conv):
-                    _turn(conv, copies, [0, *range(2, len(conv.kernel_shape)), 1])
+                    _turn(conv, 1, copies, [0, *range(2, len(conv.kernel_shape)), 1])
                 continue
             if (row := _row_of_taps(conv, machine)) is not None and (self.always or _is_long(conv, machine)):
                 _read_in_rows(conv, row)
@@ -227,16 +236,34 @@ def _inner(value: SSAValue) -> int:
     return max((axis for axis, extent in enumerate(shape_of(value)) if extent != 1), default=0)
 
 
-def _turn(op: nd.ConvOp, copies: Copies, last: Sequence[int]) -> None:
-    """Has the convolution read a copy of its kernel with its axes in this order: 0 is that of output channels, 1 that
-    of input channels."""
+def _has_short_rows(op: nd.ConvOp) -> bool:
+    """Whether a depthwise convolution has channels last in its result, but places in x: threads go along rows of these,
+    some of them beyond the end."""
     rank = len(op.kernel_shape)
-    own = in_order(range(rank), ints(op.kernel_axes))
-    key = op.kernel, tuple(own[role] for role in last), 0, 1
+    x, result = (in_order(range(rank), ints(axes)) for axes in (op.x_axes, op.result_axes))
+    is_empty = 0 in (*shape_of(op.x), *shape_of(op.kernel), *shape_of(op.result))
+    return not is_empty and not ints(op.parts) and _inner(op.result) == result[1] and _inner(op.x) in x[2:]
+
+
+def _turning_pays(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether a copy of x with channels last takes less than the threads beyond the ends of its rows."""
+    rank = len(op.kernel_shape)
+    row = op.result_shape[in_order(range(rank), ints(op.x_axes)).index(_inner(op.x))]
+    beyond = iteration_of(op).points * (power_of_two(row) - row) / row
+    saved = WINDOW_CYCLES * beyond / (machine.sms * machine.clock)
+    return saved > 2 * element_of(op.x).size * prod(op.x_shape) / machine.bandwidth + machine.launch_time
+
+
+def _turn(op: nd.ConvOp, side: int, copies: Copies, last: Sequence[int]) -> None:
+    """Has the convolution read a copy of x (0), or of its kernel (1), with its axes in this order: 0 is that of images,
+    or of output channels, 1 that of input channels."""
+    rank, name = len(op.kernel_shape), ("x_axes", "kernel_axes")[side]
+    own = in_order(range(rank), ints(getattr(op, name)))
+    key = op.operands[side], tuple(own[role] for role in last), 0, 1
     if key not in copies:
-        copies[key] = _copy(Term(op.kernel, Inserter.before(op)), *key[1:]).value
-    op.operands[1] = copies[key]
-    op.kernel_axes = DenseArrayBase.from_list(i64, [last.index(role) for role in range(rank)])
+        copies[key] = _copy(Term(op.operands[side], Inserter.before(op)), *key[1:]).value
+    op.operands[side] = copies[key]
+    setattr(op, name, DenseArrayBase.from_list(i64, [last.index(role) for role in range(rank)]))
 
 
 def _is_multiplied(op: nd.ConvOp | nd.MatmulOp, machine: Target) -> bool:

@@ -351,3 +351,32 @@ func.func @points_last(%x: tensor<48x96x48x56xbf16>, %w: tensor<128x96xbf16>) ->
   %2 = nd.cast %1 : tensor<48x48x56x128xf32> -> tensor<48x48x56x128xbf16>
   func.return %2 : tensor<48x48x56x128xbf16>
 }
+
+// Rows of 17 places leave almost half of the threads of rows of 32 nothing to multiply: where the result has channels
+// last, a depthwise convolution reads a copy of x that has, too. Of 3x3 taps there is too little to multiply, and of rows
+// of 28 too little beyond them.
+// CHECK-LABEL: func.func @depthwise_short_rows
+// CHECK-NEXT:    %[[X:.*]] = nd.permute %x {permutation = [0, 2, 3, 1]}
+// CHECK-NEXT:    %[[W:.*]] = nd.permute %w {permutation = [1, 2, 3, 0]}
+// CHECK-NEXT:    nd.conv %[[X]], %[[W]] {{.*}}result_axes = [0, 3, 1, 2], x_axes = [0, 3, 1, 2], kernel_axes = [3, 0, 1, 2], nd.declared = bf16}
+// CHECK-LABEL: func.func @depthwise_few_taps
+// CHECK-NEXT:    nd.conv %x, %w
+// CHECK-LABEL: func.func @depthwise_long_rows
+// CHECK-NEXT:    nd.conv %x, %w
+// CPU-LABEL:   func.func @depthwise_short_rows
+// CPU-NEXT:      nd.conv %x, %w
+func.func @depthwise_short_rows(%x: tensor<120x128x48x17xbf16>, %w: tensor<128x1x7x7xbf16>) -> tensor<120x48x17x128xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 128, result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<120x128x48x17xbf16>, tensor<128x1x7x7xbf16>) -> tensor<120x48x17x128xf32>
+  %cast = nd.cast %conv : tensor<120x48x17x128xf32> -> tensor<120x48x17x128xbf16>
+  func.return %cast : tensor<120x48x17x128xbf16>
+}
+func.func @depthwise_few_taps(%x: tensor<120x128x48x17xbf16>, %w: tensor<128x1x3x3xbf16>) -> tensor<120x48x17x128xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 128, result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<120x128x48x17xbf16>, tensor<128x1x3x3xbf16>) -> tensor<120x48x17x128xf32>
+  %cast = nd.cast %conv : tensor<120x48x17x128xf32> -> tensor<120x48x17x128xbf16>
+  func.return %cast : tensor<120x48x17x128xbf16>
+}
+func.func @depthwise_long_rows(%x: tensor<120x128x28x28xbf16>, %w: tensor<128x1x7x7xbf16>) -> tensor<120x28x28x128xbf16> {
+  %conv = nd.conv %x, %w {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 128, result_axes = [0, 3, 1, 2], nd.declared = bf16} : (tensor<120x128x28x28xbf16>, tensor<128x1x7x7xbf16>) -> tensor<120x28x28x128xf32>
+  %cast = nd.cast %conv : tensor<120x28x28x128xf32> -> tensor<120x28x28x128xbf16>
+  func.return %cast : tensor<120x28x28x128xbf16>
+}
