@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import torch
+from torch._higher_order_ops.effects import with_effects
 from torch.fx import Node
 
 from irc_frontend.torch.graphs import Compiled, watching
@@ -15,8 +17,8 @@ from irc_frontend.torch.ops import EMPTY, VIEWS
 
 @dataclass(frozen=True)
 class Graph:
-    """programs: how many irc compiled. left: the nodes that torch runs, and why, `sort.default (no rule)`; without views
-    and memory as it is, which compute nothing."""
+    """programs: how many irc compiled. left: the nodes that torch runs, and why, `sort.default (no rule)`; without views,
+    memory as it is and checks of errors, which compute nothing."""
 
     is_backward: bool
     programs: int
@@ -45,7 +47,13 @@ def _name(node: Node) -> str:
     return str(node.target).removeprefix("aten.")
 
 
+CHECKS = frozenset([torch.ops.aten._linalg_check_errors.default])
+"""Ops that read what was found on the host, and raise torch's error: they compute nothing."""
+
+
 def _computes_nothing(node: Node) -> bool:
+    if node.target is with_effects:
+        return node.args[1] in CHECKS
     if node.target is operator.getitem:
         return _computes_nothing(node.all_input_nodes[0])
-    return node.target in VIEWS or node.target in EMPTY
+    return node.target in VIEWS or node.target in EMPTY or node.target in CHECKS

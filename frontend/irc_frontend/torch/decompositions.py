@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
 
+from irc_frontend.torch.factorizations import FACTORIZATIONS
+
 aten = torch.ops.aten
 
 KEPT = [
@@ -48,7 +50,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(TAKEN_APART))
     for op in KEPT:
         table.pop(op, None)
-    return {**table, **dict(_of_lists())}
+    return {**table, **FACTORIZATIONS, **dict(_of_lists())}
 
 
 def _of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
