@@ -11,6 +11,7 @@ import torch
 from torch._higher_order_ops.effects import with_effects
 from torch.fx import Node
 
+from irc_frontend.torch.complexes import COMPLEX_VIEWS
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.ops import EMPTY, VIEWS
 
@@ -56,4 +57,4 @@ def _computes_nothing(node: Node) -> bool:
         return node.args[1] in CHECKS
     if node.target is operator.getitem:
         return _computes_nothing(node.all_input_nodes[0])
-    return node.target in VIEWS or node.target in EMPTY or node.target in CHECKS
+    return any(node.target in each for each in (VIEWS, COMPLEX_VIEWS, EMPTY, CHECKS))

@@ -21,6 +21,7 @@ from irc.ir.extents import at_sizes
 from irc.support.diagnostics import IrcError, reproducer_of
 from irc.support.extents import Dim, Sizes, sized
 from irc_frontend.dims import NotOne
+from irc_frontend.torch.complexes import with_real_parts
 from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
 from irc_frontend.torch.preparation import drop_new_strides, results_of, strides_of, with_channels_last
@@ -98,6 +99,8 @@ class BegunGraph:
     ):
         """`inputs` and `visible` are those of `with_channels_last`, which is called where the graph is to be turned.
         `why_left` leaves all of a graph to torch, whose shapes may be symbolic then."""
+        if why_left is None:
+            module = with_real_parts(module)
         module = _simplified(module)
         self.strides: list[tuple[int, ...] | None] = []
         """As those of `Compiled`."""
