@@ -94,6 +94,30 @@ def turned(compiled: Compiled) -> int:
 
 
 @pytest.mark.usefixtures("fresh_torch")
+@pytest.mark.parametrize("groups", [1, 2])
+def test_values_are_those_of_the_graph_as_it_is(
+    graphs: dict[str, Compiled], monkeypatch: pytest.MonkeyPatch, groups: int
+) -> None:
+    """Whatever copies came or went: another walk through the graph finds the same shapes and strides."""
+    checked: list[int] = []
+
+    def checking(module: GraphModule, *arguments: Any) -> GraphModule:
+        module = with_channels_last(module, *arguments)
+        nodes = [node for node in module.graph.nodes if isinstance(node.meta.get("val"), torch.Tensor)]
+        before = [tuple(node.meta["val"].stride()) for node in nodes]
+        preparation._propagate(module, nodes[0].meta["val"].fake_mode)  # pyright: ignore[reportPrivateUsage]
+        assert [tuple(node.meta["val"].stride()) for node in nodes] == before
+        checked.append(len(nodes))
+        return module
+
+    monkeypatch.setattr("irc_frontend.torch.graphs.with_channels_last", checking)
+    model: Any = Residual(groups)
+    trained(copy.deepcopy(model), graphs)
+    trained(model.to(memory_format=torch.channels_last), graphs)
+    assert len(checked) == 4
+
+
+@pytest.mark.usefixtures("fresh_torch")
 def test_training_keeps_channels_last(graphs: dict[str, Compiled]) -> None:
     """What a forward graph keeps is as its convolutions take it; what it and the backward graph give is row-major."""
     trained(Residual(), graphs)

@@ -54,15 +54,14 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
         dense.append(_copy(module.graph, node, operand, torch.contiguous_format))
         node.replace_input_with(operand, dense[-1])
     _propagate(module, mode)
-    _drop_copies(module.graph)
-    _drop_dense(mode, dense)
-    if dense:
+    is_changed = _drop_copies(module.graph)
+    if _drop_dense(mode, dense) or is_changed:
         _propagate(module, mode)
     if visible is not None:
         _keep_copies(module.graph, visible, turned)
     is_gradient = any(node.target is aten.convolution_backward.default for node in chosen)
-    _restore(module.graph, before[:visible], is_gradient)
-    _propagate(module, mode)
+    if _restore(module.graph, before[:visible], is_gradient):
+        _propagate(module, mode)
     module.recompile()
     return module
 
@@ -210,19 +209,23 @@ def _propagate(module: GraphModule, mode: Any) -> None:
             node.meta["stack_trace"] = trace
 
 
-def _drop_copies(graph: Graph) -> None:
-    """Takes out the copies of what is channels last already."""
+def _drop_copies(graph: Graph) -> bool:
+    """Takes out the copies of what is channels last already; whether one has other strides, along axes of extent 1."""
+    is_changed = False
     for node in graph.find_nodes(op="call_function", target=aten.clone.default):
         if node.kwargs.get("memory_format") not in LAST.values():
             continue
         source = node.args[0]
         if source.op == "call_function" and _is_channels_last(source):
+            is_changed |= strides_of(node) != strides_of(source)
             node.replace_all_uses_with(source)
             graph.erase_node(node)
+    return is_changed
 
 
-def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> None:
-    """Takes out the copies for views that torch makes without."""
+def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> bool:
+    """Takes out the copies for views that torch makes without; whether there are any."""
+    is_changed = False
     for node in copies:
         source, (user,) = node.all_input_nodes[0], node.users
         try:
@@ -232,6 +235,8 @@ def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> None:
             continue
         node.replace_all_uses_with(source)
         node.graph.erase_node(node)
+        is_changed = True
+    return is_changed
 
 
 def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) -> None:
@@ -244,8 +249,9 @@ def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) ->
     graph.output_node().args = (results,)
 
 
-def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> None:
-    """Gives the first results of the graph these strides again; row-major ones where there would be gaps."""
+def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> bool:
+    """Gives the first results of the graph these strides again; row-major ones where there would be gaps. Whether that
+    takes copies, which have no values yet."""
     results = results_of(graph)
     copies: dict[FxNode, FxNode] = {}
     for place, stride in enumerate(strides):
@@ -259,6 +265,7 @@ def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradien
             copies[node] = _laid_out(graph, node, wanted)
         results[place] = copies[node]
     graph.output_node().args = (results,)
+    return bool(copies)
 
 
 def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
