@@ -27,9 +27,10 @@ class OrderTilesPass(ProgramPass):
     Loops over tiles that say what is reversed, be it nothing, keep it. So do those whose tiles have the same number of
     iterations, or where it is not known to grow, as in a sliding window.
 
-    Where tiles of a product along a dimension before the last two store elements between each other's, as phases of
-    transposed convolutions do with channels first, it is one of the `fastest`: sectors are whole before they leave the
-    L2 cache, and what else is read there is read once.
+    Where tiles of a product along a dimension before the last two store to the same sectors, it is one of the
+    `fastest`: phases of transposed convolutions with channels first, elements between each other's, and groups of few
+    outputs with channels last. Sectors are whole before they leave the L2 cache, and what else is read there, or in
+    other channels of the same pixels, is read once.
     """
 
     name: ClassVar[str] = "order-tiles"
@@ -46,21 +47,22 @@ class OrderTilesPass(ProgramPass):
 
 
 def _shares_sectors(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
-    """Whether tiles of a product that are neighbors along a dimension store to the same sectors of a row of memory."""
+    """Whether tiles of a product that are neighbors along a dimension store to the same sectors: elements of theirs are
+    less than two apart, and not one."""
     if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
         return False
     stores = [op for op in loop.walk() if isinstance(op, tile.StoreOp) and offset in (*op.offsets, *op.symbols)]
-    return any(0 < _apart(store, offset) < SECTOR_BYTES for store in stores)
+    return any((apart := _apart(store, offset)) < 2 * SECTOR_BYTES and apart % SECTOR_BYTES for store in stores)
 
 
 def _apart(store: tile.StoreOp, offset: SSAValue) -> int:
-    """Bytes between the first elements of a tile and of the next one along a dimension, in a row of memory; 0 where
-    they are in different rows."""
-    map = store.access_map
+    """Bytes between the first elements of a tile and of the next one along a dimension."""
+    map, view = store.access_map, store.view_type
     zeros = [0] * map.num_dims, [0] * map.num_symbols
     ones = [int(value is offset) for value in store.offsets], [int(value is offset) for value in store.symbols]
-    *rows, along = (b - a for a, b in zip(map.eval(*zeros), map.eval(*ones), strict=True))
-    return 0 if any(rows) else abs(along) * element_of(store.view_type.element_type).size
+    moved = (b - a for a, b in zip(map.eval(*zeros), map.eval(*ones), strict=True))
+    apart = sum(stride * by for stride, by in zip(view.get_strides(), moved, strict=True))
+    return abs(apart) * element_of(view.element_type).size
 
 
 def _grows(loop: tile.ForTilesOp, offset: SSAValue) -> bool:

@@ -206,6 +206,41 @@ tile.program @phases(%x: !tile.view<1024x64xbf16>, %w: !tile.view<64x256xbf16>, 
 
 // -----
 
+// Groups of 12 outputs, which are half of a sector and more, follow one another; groups of 16 are whole ones.
+// CHECK-LABEL: @groups
+// CHECK:         tile.for_tiles (%g, %i, %j) extents [8, 1024, 12] steps [1, 64, 16] fastest [0] {
+// CHECK:         tile.for_tiles (%g_1, %i_1, %j_1) extents [8, 1024, 16] steps [1, 64, 16] {
+tile.program @groups(%x: !tile.view<1024x8x64xbf16>, %w: !tile.view<64x16xbf16>, %y: !tile.view<1024x8x12xbf16>, %z: !tile.view<1024x8x16xbf16>) {results = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.for_tiles (%g, %i, %j) extents [8, 1024, 12] steps [1, 64, 16] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x16xf32>
+    %v = tile.load %x[%i, %c0] symbols(%g : index) {map = affine_map<(d0, d1)[s0] -> (d0, s0, d1)>} : !tile.view<1024x8x64xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x16xbf16>, tensor<64x16xf32> -> tensor<64x16xf32>
+    %r = tile.map %d : tensor<64x16xf32> -> tensor<64x16xbf16> {
+    ^bb0(%a: f32):
+      %b = arith.truncf %a : f32 to bf16
+      tile.yield %b : bf16
+    }
+    tile.store %r, %y[%i, %j] symbols(%g : index) {map = affine_map<(d0, d1)[s0] -> (d0, s0, d1)>, checked = array<i64: 2>} : tensor<64x16xbf16>, !tile.view<1024x8x12xbf16>
+  }
+  tile.for_tiles (%g, %i, %j) extents [8, 1024, 16] steps [1, 64, 16] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x16xf32>
+    %v = tile.load %x[%i, %c0] symbols(%g : index) {map = affine_map<(d0, d1)[s0] -> (d0, s0, d1)>} : !tile.view<1024x8x64xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x16xbf16>, tensor<64x16xf32> -> tensor<64x16xf32>
+    %r = tile.map %d : tensor<64x16xf32> -> tensor<64x16xbf16> {
+    ^bb0(%a: f32):
+      %b = arith.truncf %a : f32 to bf16
+      tile.yield %b : bf16
+    }
+    tile.store %r, %z[%i, %j] symbols(%g : index) {map = affine_map<(d0, d1)[s0] -> (d0, s0, d1)>} : tensor<64x16xbf16>, !tile.view<1024x8x16xbf16>
+  }
+}
+
+// -----
+
 // A program that says what is the fastest keeps it.
 // CHECK-LABEL: @chosen_fastest
 // CHECK:         tile.for_tiles (%b, %i, %j) extents [2, 1024, 256] steps [1, 64, 64] fastest [] {
