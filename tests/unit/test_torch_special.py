@@ -97,6 +97,54 @@ def test_chebyshev_polynomials_of_degrees_in_an_array(letter: str, prefix: str) 
     close(of_three, wanted[:, list(n).index(3)], atol=1e-6)
 
 
+def of_two(op: Any, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """The rule of all pairs, and the numbers of these in f64."""
+    x, y = a.astype(np.float32)[:, None], b.astype(np.float32)[None]
+    with ir.target("cpu"), np.errstate(all="ignore"):
+        return RULES[op].record(ir.Tensor(x), ir.Tensor(y)).numpy(), x.astype(np.float64), y.astype(np.float64)
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_incomplete_gamma_functions(name: str) -> None:
+    """On both sides of the bell of the integrand, narrow and wide; at the ends, and where they are not defined."""
+    shapes = np.concatenate([np.logspace(-3, 4, 57), [30, 30.001, 31], [0, np.inf, -1, np.nan]])
+    places = np.concatenate([np.logspace(-4, 4.3, 83), [29, 30, 31, 32], [0, np.inf, -1, np.nan]])
+    found, a, x = of_two(getattr(aten, name).default, shapes, places)
+    wanted = getattr(torch.special, "gammainc" if name == "igamma" else "gammaincc")(
+        *torch.broadcast_tensors(torch.from_numpy(a), torch.from_numpy(x))
+    )
+    close(found, wanted.numpy(), atol=1e-8)
+    on_diagonal, a, x = of_two(getattr(aten, name).default, np.linspace(25, 500, 40), np.linspace(25, 500, 40))
+    exact = scipy.special.gammainc if name == "igamma" else scipy.special.gammaincc
+    close(on_diagonal, exact(a, x), atol=1e-8)
+
+
+def test_hurwitz_zeta() -> None:
+    """Also of negative places, where exponents that are no integers have no value, and of poles."""
+    exponents = np.concatenate([[1.0, 0.5, np.nan, 1.0001], np.linspace(1.25, 40, 156)])
+    places = np.concatenate([np.linspace(-40, 40, 161) + 0.25, [1e-3, 1e3, 0.0, -3.0, np.nan]])
+    found, x, q = of_two(aten.special_zeta.default, exponents, places)
+    wanted = torch.special.zeta(*torch.broadcast_tensors(torch.from_numpy(x), torch.from_numpy(q))).numpy()
+    close(found, wanted)
+
+
+def test_airy_function() -> None:
+    x = np.concatenate([np.linspace(-60, 20, 1601), [-8, 2, 100, 120, -1e4, np.inf, -np.inf, np.nan]])
+    with ir.target("cpu"), np.errstate(all="ignore"):
+        found = RULES[aten.special_airy_ai.default].record(ir.Tensor(np.float32(x))).numpy()
+    wanted = scipy.special.airy(np.float32(x).astype(np.float64))[0]
+    close(found, np.where(np.isinf(x), np.nan, wanted), atol=1e-8)
+
+
+@pytest.mark.parametrize("letter", ["h", "he"])
+def test_hermite_polynomials_of_degrees_in_an_array(letter: str) -> None:
+    op = getattr(aten, f"special_hermite_polynomial_{letter}")
+    found, x, n = of_two(op.default, np.linspace(-4, 4, 33), np.concatenate([np.arange(-2, 12), [2.75, 20, 30, 129]]))
+    wanted = op.default(*torch.broadcast_tensors(torch.from_numpy(x), torch.from_numpy(n))).numpy()
+    wanted[:, -1] = np.nan
+    np.testing.assert_allclose(found, np.float32(wanted), rtol=1e-6, atol=1e-3)
+
+
 def test_f64_stays_with_torch() -> None:
     with pytest.raises(Left, match="in f64"):
         RULES[aten.lgamma.default].record(ir.Tensor(np.ones(2)))

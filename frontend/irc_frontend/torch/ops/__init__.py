@@ -3,6 +3,7 @@
 # pyright: reportUnusedImport=false
 
 from irc_frontend.torch.ops import (
+    airy,
     attention,
     bags,
     bessel,
@@ -11,6 +12,7 @@ from irc_frontend.torch.ops import (
     elementwise,
     fractional_pools,
     functions,
+    gamma_integrals,
     grouping,
     indexing,
     making,

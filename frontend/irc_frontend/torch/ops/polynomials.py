@@ -1,7 +1,9 @@
-"""Rules of the Chebyshev polynomials, whose degrees are elements of an array: by angles, computed in f64."""
+"""Rules of polynomials whose degrees are elements of an array, computed in f64: Chebyshev's by angles, Hermite's by
+their recurrence."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,26 +46,58 @@ KINDS = {"t": Kind(True, 0), "u": Kind(False, 1), "v": Kind(True, 0.5), "w": Kin
 """The first to the fourth."""
 
 
-def _rule(kind: Kind, is_shifted: bool) -> Callable[[Like, Like], Tensor]:
-    """torch cuts degrees to integers; the polynomials of negative ones are 0. Shifted ones are those at 2 x - 1."""
+def _in_f64(function: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Like, Like], Tensor]:
+    """The rule of a function of places and degrees, which torch cuts to integers; the polynomials of negative ones are
+    0."""
 
     def record(x: Like, n: Like) -> Tensor:
         element = next(each.element for each in (x, n) if isinstance(each, Tensor))
         if element == "f64":
             raise Left("in f64")
         x, n = (each.astype("f64") if isinstance(each, Tensor) else ir.full((), each, "f64") for each in (x, n))
-        degree, place = ir.trunc(n), 2 * x - 1 if is_shifted else x
+        degree = ir.trunc(n)
+        return ir.where(degree < 0, 0.0, function(x, degree)).astype(element)
+
+    return record
+
+
+def _chebyshev(kind: Kind, is_shifted: bool) -> Callable[[Tensor, Tensor], Tensor]:
+    """Shifted ones are those at 2 x - 1."""
+
+    def value_of(x: Tensor, degree: Tensor) -> Tensor:
+        place = 2 * x - 1 if is_shifted else x
         size, count = ir.abs(place), ir.maximum(degree, 0.0)
         is_even = ir.equal(count, 2 * ir.floor(count / 2))
         below = kind.beside().at(size, count)
         value = ir.where(place < 0, ir.where(is_even, below, -below), kind.at(size, count))
-        value = ir.where(ir.equal(degree, 0.0), 1.0, value)
-        return ir.where(degree < 0, 0.0, value).astype(element)
+        return ir.where(ir.equal(degree, 0.0), 1.0, value)
 
-    return record
+    return value_of
+
+
+MOST = 128
+"""The greatest degree of a Hermite polynomial; torch has NaN beyond it."""
+
+
+def _hermite(scale: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """f(n + 1) = scale (x f(n) - n f(n - 1)): 2 of the physicists', 1 of the probabilists'."""
+
+    def value_of(x: Tensor, degree: Tensor) -> Tensor:
+        before, last = ir.zeros_like(x), ir.ones_like(x)
+        value = ir.full((), 1.0, "f64")
+        for n in range(1, MOST + 1):
+            before, last = last, scale * (x * last - (n - 1.0) * before)
+            value = ir.where(degree >= float(n), last, value)
+        return ir.where(degree > MOST, math.nan, value)
+
+    return value_of
 
 
 for _letter, _kind in KINDS.items():
     for _prefix in ("", "shifted_"):
         _op = getattr(aten, f"special_{_prefix}chebyshev_polynomial_{_letter}")
-        rule(_op.default, _op.x_scalar, _op.n_scalar, promotion=FLOAT)(_rule(_kind, bool(_prefix)))
+        rule(_op.default, _op.x_scalar, _op.n_scalar, promotion=FLOAT)(_in_f64(_chebyshev(_kind, bool(_prefix))))
+
+for _letter, _scale in (("h", 2.0), ("he", 1.0)):
+    _op = getattr(aten, f"special_hermite_polynomial_{_letter}")
+    rule(_op.default, _op.x_scalar, _op.n_scalar, promotion=FLOAT)(_in_f64(_hermite(_scale)))

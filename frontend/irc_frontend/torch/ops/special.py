@@ -45,12 +45,12 @@ SHIFT = 8
 def _lgamma(x: Tensor) -> Tensor:
     """log |gamma(x)|; of x < 0.5 by gamma(x) gamma(1 - x) = pi / sin(pi x)."""
     is_low = x < 0.5
-    upper = _lgamma_upper(ir.where(is_low, 1 - x, x))
+    upper = lgamma_upper(ir.where(is_low, 1 - x, x))
     reflected = math.log(math.pi) - ir.log(ir.abs(_sin_pi(x))) - upper
     return ir.where(ir.isinf(x), math.inf, ir.where(is_low, reflected, upper))
 
 
-def _lgamma_upper(x: Tensor) -> Tensor:
+def lgamma_upper(x: Tensor) -> Tensor:
     """x >= 0.5: Stirling's series of x + SHIFT, without the factors between."""
     product = x
     for step in range(1, SHIFT):
@@ -158,3 +158,44 @@ def _ndtri(p: Tensor) -> Tensor:
     middle = erfinv(2 * p - 1) * math.sqrt(2)
     value = ir.where(near > 0.1, middle, ir.where(p > 0.5, -tail, tail))
     return ir.where((p < 0) | (p > 1), math.nan, value)
+
+
+ZETA_TERMS = 10
+"""Terms of the sum that come before its rest."""
+
+
+def _zeta_upper(x: Tensor, q: Tensor) -> Tensor:
+    """q > 0, x > 1: the first terms of the sum of (q + k)^-x, and Euler and Maclaurin's series for the others."""
+    total: Any = 0.0
+    for step in range(ZETA_TERMS):
+        total = ir.exp(-x * ir.log(q + float(step))) + total
+    place = q + float(ZETA_TERMS)
+    last = ir.exp(-x * ir.log(place))
+    total = total + last * (place / (x - 1) + 0.5)
+    factor, inverse = x / place, 1 / place
+    for k, bernoulli in enumerate(BERNOULLI, 1):
+        total = total + bernoulli / math.factorial(2 * k) * last * factor
+        factor = factor * (x + (2 * k - 1.0)) * (x + 2.0 * k) * inverse * inverse
+    return total
+
+
+@rule(aten.special_zeta.default, aten.special_zeta.other_scalar, aten.special_zeta.self_scalar, promotion=FLOAT)
+def _zeta(x: Any, q: Any) -> Tensor:
+    """Hurwitz's. For negative q an integer x alone has a value: the terms on the other side of 0 are a difference of
+    two sums above it."""
+    element = next(each.element for each in (x, q) if isinstance(each, Tensor))
+    if element == "f64":
+        raise Left("in f64")
+    x, q = (each.astype("f64") if isinstance(each, Tensor) else ir.full((), each, "f64") for each in (x, q))
+    exponent, is_negative = ir.where(x > 1, x, 2.0), q < 0
+    part = q - ir.floor(q)
+    is_pole = (q <= 0) & ir.equal(q, ir.floor(q))
+    between = ir.where(is_negative & ~is_pole, part, 0.5)
+    upper = _zeta_upper(exponent, ir.where(q > 0, q, between))
+    beyond = _zeta_upper(exponent, 1 - between) - _zeta_upper(exponent, ir.where(is_negative, 1 - q, 1.0))
+    is_even = ir.equal(exponent, 2 * ir.floor(exponent / 2))
+    value = upper + ir.where(is_negative, ir.where(is_even, beyond, -beyond), 0.0)
+    value = ir.where(is_negative & ~ir.equal(x, ir.floor(x)), math.nan, value)
+    value = ir.where(ir.isnan(x) | ir.isnan(q), math.nan, value)
+    value = ir.where(is_pole, math.inf, value)
+    return ir.where(ir.equal(x, 1.0), math.inf, ir.where(x < 1, math.nan, value)).astype(element)
