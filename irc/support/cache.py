@@ -24,6 +24,10 @@ PACKAGE = Path(__file__).parents[1]
 MAX_BYTES = 1 << 30
 """Of all entries of one kind; the ones that were used least recently go first."""
 
+LOOKS = 64
+"""How often a process looks through a folder while it writes `MAX_BYTES` to it, beside the first time: a look at each
+entry for each kernel of a model takes longer than to compile it."""
+
 
 def cache_folder() -> Path | None:
     """Where entries are kept; None where the cache is off or there is no home."""
@@ -96,7 +100,8 @@ def write(kind: str, key: str, content: bytes) -> None:
         return
     with suppress(OSError):
         publish(path, _checksum(content) + content)
-        _prune(path.parent)
+        if _is_due(path.parent, len(content)):
+            _prune(path.parent)
 
 
 def publish(path: Path, content: bytes) -> None:
@@ -124,17 +129,28 @@ def _path(kind: str, key: str) -> Path | None:
     return None if folder is None else folder / kind / key
 
 
+_left: dict[Path, int] = {}
+"""By folder, the bytes that this process writes before it looks through it again; threads may lose some."""
+
+
+def _is_due(folder: Path, size: int) -> bool:
+    """Whether the folder is to be looked through behind a write of so many bytes."""
+    left = _left.get(folder, 0) - size
+    _left[folder] = left if left > 0 else MAX_BYTES // LOOKS
+    return left <= 0
+
+
 def _prune(folder: Path) -> None:
     """Removes the entries used least recently until the rest is within `MAX_BYTES`."""
-    entries: list[tuple[float, int, Path]] = []
-    for path in folder.iterdir():
+    entries: list[tuple[float, int, str]] = []
+    for entry in os.scandir(folder):
         with suppress(OSError):
-            status = path.stat()
-            entries.append((status.st_mtime, status.st_size, path))
+            status = entry.stat()
+            entries.append((status.st_mtime, status.st_size, entry.path))
     excess = sum(size for _, size, _ in entries) - MAX_BYTES
     for _, size, path in sorted(entries):
         if excess <= 0:
             return
         with suppress(OSError):
-            path.unlink()
+            Path(path).unlink()
         excess -= size

@@ -226,6 +226,20 @@ def test_the_disk_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "3" in kept
 
 
+def test_a_process_looks_through_its_cache_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it first writes, and behind each part of the most that there may be: others have written too."""
+    looks: list[Path] = []
+    prune = cache._prune  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "MAX_BYTES", cache.LOOKS * 100)
+    monkeypatch.setattr(cache, "_prune", lambda folder: (looks.append(folder), prune(folder)))
+    for index in range(21):
+        cache.write("kind", f"{index}", b"0123456789")
+    assert looks == [tmp_path / "kind"] * 3
+    cache.write("other", "0", b"0123456789")
+    assert looks[3:] == [tmp_path / "other"]
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_strict_rounding_leaves_products_and_sums_apart(strict: bool) -> None:
     text = "func f(a: f32[8], b: f32[8], c: f32[8]) -> f32[8] {\n    return a * b + c\n}\n"
