@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
@@ -20,7 +20,7 @@ from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
 from irc.ir.extents import dims_of
 from irc.ir.properties import numbers
-from irc.ir.rewriting import location_of
+from irc.ir.rewriting import location_of, remove_dead_among
 from irc.ir.targets import Target, target_of
 from irc.lowering.emitter import INDEX, Emitter, Index
 from irc.scheduling.grids import block_count, cluster_count, most_clusters
@@ -122,6 +122,7 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
                     with e.loop(e.add(first_tile, own * turns), end, count * turns, hint="tile") as at:
                         _body(e, loop, counts, at, turns)
             elif own == 0:
+                _skip_none(loop)
                 _body(e, loop, counts, first_tile, turns)
     parent = loop.parent_block()
     assert parent is not None
@@ -130,6 +131,18 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
         parent.insert_op_before(op, loop)
     loop.detach()
     loop.erase()
+
+
+def _skip_none(loop: tile.ForTilesOp) -> None:
+    """Removes what passes over the stages of other turns behind the only tile of a block: there are none."""
+    ended: set[SSAValue] = set()
+    for op in list(loop.body.block.ops):
+        if isinstance(op, tile.EndTurnOp):
+            ended.add(op.channel)
+        elif isinstance(op, tile.SkipOp) and op.channel in ended:
+            count = op.count.owner
+            Rewriter.erase_op(op)
+            remove_dead_among([count] if isinstance(count, Operation) else [])
 
 
 def _counts(e: Emitter, loop: tile.ForTilesOp) -> list[Index]:
