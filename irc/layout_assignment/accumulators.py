@@ -98,7 +98,7 @@ def _assign_mma(spaces: Sequence[Space], warps: int, machine: Target, config: Co
     for space, each in zip(spaces, tiles, strict=True):
         atom, (rows, columns) = each
         for dot in space.dots:
-            _check_depth(dot, atom.name, atom.k)
+            _check_depth(dot, atom.name, atom.k * parts)
             dot.atom = StringAttr(atom.name)
         split = together or warp_split([each], warps, rows_and_columns)
         if split is None:

@@ -39,8 +39,8 @@ MATRIX_BYTES = 2
 
 
 def choose_atom(dots: Sequence[tile.DotOp], machine: Target, shape: Sequence[int] | None = None) -> Atom:
-    """The mma of a shape, or the fastest one that the machine has, of those of which dots on one accumulator are
-    multiples; else the last."""
+    """The mma of a shape, or the fastest one that the machine has, of those of which dots on one accumulator, in
+    all their parts along K, are multiples; else the last."""
     element = element_of(element_type_of(dots[0].lhs.type)).name
     if element not in MMA_OPERANDS:
         found = f"mma takes operands of {', '.join(MMA_OPERANDS)}, found {element}"
@@ -59,7 +59,9 @@ def _has(machine: Target, element: str, atom: Atom) -> bool:
 
 
 def _divides(atom: Atom, dot: tile.DotOp) -> bool:
-    return not any(extent % unit for extent, unit in zip(dot.mnk, (atom.m, atom.n, atom.k), strict=True))
+    parts = 1 if dot.parts is None else dot.parts.value.data
+    units = (atom.m, atom.n, atom.k * parts)
+    return not any(extent % unit for extent, unit in zip(dot.mnk, units, strict=True))
 
 
 def mma_atom(dot: tile.DotOp) -> Atom:

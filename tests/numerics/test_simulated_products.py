@@ -319,6 +319,14 @@ def test_warps_in_a_grid(
         assert counts.conflicts == 0
 
 
+def test_parts_of_a_short_step_are_multiplied_by_the_shorter_instruction() -> None:
+    """32 elements along K in four parts: 8 for each warp."""
+    text = product_text("bf16", 64, 32, 96)
+    program = lowered(text, (32, 32, 32), arch="sm_80", stages=2, warp_grid=(1, 1, 4))
+    assert {op.instruction.data for op in program.module.walk() if isinstance(op, cuda.MmaOp)} == {"m16n8k8_b16"}
+    program.check()
+
+
 GRIDDED = {
     "gated": "func f(x: bf16[64, 96], w: bf16[96, 64], v: bf16[96, 64]) -> bf16[64, 64] {\n    return silu(x @ w) * (x @ v)\n}\n",
     "sums": "func f(x: bf16[64, 96], w: bf16[96, 64]) -> (bf16[64, 64], f32[64]) {\n    y = x @ w\n    return tanh(y), sum(cast(y, f32), axis=1)\n}\n",
