@@ -78,3 +78,20 @@ def check(f: Any, *inputs: torch.Tensor) -> None:
     left = [node for graph in seen for level in graph.division.left for node in level if node.target not in VIEWS]
     assert len(seen) == 2
     assert left == []
+
+
+def test_matrices_that_do_not_lie_row_by_row() -> None:
+    """torch keeps other things of such for the gradient."""
+    seen: list[Compiled] = []
+    gradients = []
+    for function in (embedding_bag, torch.compile(embedding_bag, backend=backend)):
+        weight = torch.arange(30.0).reshape(3, 10).T.requires_grad_()
+        scales = torch.linspace(0, 1, 10)[::2]
+        indices, offsets = torch.tensor([1, 0, 9, 1, 3]), torch.tensor([0, 2])
+        with watching(lambda kind, compiled: seen.append(compiled)):
+            sums = function(indices, weight, offsets, mode="sum", per_sample_weights=scales)
+            gradients.append((sums, *torch.autograd.grad(sums.square().sum(), weight)))
+    torch.testing.assert_close(gradients[1], gradients[0])
+    assert len(seen) == 2 and not any(
+        node.target not in VIEWS for each in seen for level in each.division.left for node in level
+    )

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 from irc_frontend.torch.factorizations import FACTORIZATIONS
+from irc_frontend.torch.histograms import HISTOGRAMS
 
 aten = torch.ops.aten
 
@@ -50,7 +51,22 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(TAKEN_APART))
     for op in KEPT:
         table.pop(op, None)
-    return {**table, **FACTORIZATIONS, **dict(_of_lists())}
+    return {**table, **FACTORIZATIONS, **HISTOGRAMS, **_of_bags(), **dict(_of_lists())}
+
+
+def _of_bags() -> dict[Any, Callable[..., Any]]:
+    """Sums of rows of a matrix that does not lie row by row: of a copy that does, of which torch keeps the same as irc
+    for the gradient."""
+
+    def dense(op: Any, weight: Tensor, *arguments: Any, **options: Any) -> Any:
+        tensors = [each for each in arguments if isinstance(each, Tensor)]
+        if weight.is_cuda or all(each.is_contiguous() for each in (weight, *tensors)):
+            return NotImplemented
+        arguments = tuple(each.contiguous() if isinstance(each, Tensor) else each for each in arguments)
+        return op(weight.contiguous(), *arguments, **options)
+
+    ops = (aten._embedding_bag.default, aten._embedding_bag_forward_only.default)
+    return {op: partial(dense, op) for op in ops}
 
 
 def _of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
