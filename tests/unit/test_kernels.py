@@ -249,11 +249,12 @@ def halves(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
 
 def test_products_of_whole_steps_have_stages_and_blocks() -> None:
     """As many stages as there is room for, where no product needs what another gave; tiles small enough for all SMs,
-    and large enough for none to have two: 128 blocks of 256 rows, and not 256 blocks."""
+    and large enough for none to have two: 128 blocks of 256 rows, and not 256 blocks. Few rows of a left operand that
+    is computed, rather than few columns."""
     arrays = [(np.zeros((rows, 32, 64), np.float16), np.zeros((4096, 32, 64), np.int8)) for rows in (16, 256, 4096)]
     few, more, many = (config_of(halves, *each) for each in arrays)
     assert (few.tile["n"], few.tile["m"]) == (64, 16)
-    assert (more.tile["n"], more.tile["m"]) == (128, 64)
+    assert (more.tile["n"], more.tile["m"]) == (64, 128)
     assert (many.tile["n"], many.tile["m"]) == (128, 128)
     assert few.stages > many.stages > 1
 
