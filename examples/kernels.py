@@ -133,20 +133,22 @@ def softmax(x: ir.Tensor):
 
 
 @ir.kernel
-def long_softmax(x: ir.Tensor):
-    """Rows that no block can hold: one walk for the maximum and the sum, one for the result."""
+def long_softmax(x: ir.Tensor, width: int = 4096):
+    """Rows that no block can hold, in steps of width: one walk for the maximum and the sum, and one back for the
+    result, which finds in the L2 what the first one read last. Wide steps leave an SM one row."""
     M, N = x.shape
+    x, last = x.reshape(M, N // width, width), N // width - 1
     out = ir.empty_like(x)
-    for m in ir.tiles(M):
-        top, total = ir.full((m,), -np.inf), ir.zeros((m,))
-        for n in ir.tiles(N):
-            row = x[m, n].astype("f32")
-            new = ir.maximum(top, row.max(axis=1))
-            total = total * ir.exp(top - new) + ir.exp(row - new[:, None]).sum(axis=1)
+    for m in ir.tiles(range(M)):
+        top, total = ir.full((), -np.inf), ir.zeros(())
+        for n in ir.tiles(range(last + 1)):
+            row = x[m, n, :].astype("f32")
+            new = ir.maximum(top, row.max())
+            total = total * ir.exp(top - new) + ir.exp(row - new).sum()
             top = new
-        for n in ir.tiles(N):
-            out[m, n] = ir.exp(x[m, n].astype("f32") - top[:, None]) / total[:, None]
-    return out
+        for n in ir.tiles(range(last + 1)):
+            out[m, last - n, :] = ir.exp(x[m, last - n, :].astype("f32") - top) / total
+    return out.reshape(M, N)
 
 
 @ir.kernel
