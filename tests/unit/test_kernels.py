@@ -268,6 +268,23 @@ def test_blocks_whose_threads_meet_in_each_step_are_small() -> None:
     assert config_of(scaled, np.zeros((512, 65536), np.float32)).warps == 16
 
 
+def test_steps_that_are_reduced_twice_are_short() -> None:
+    @ir.kernel
+    def log_sums(x: ir.Tensor) -> ir.Tensor:
+        out = ir.empty(x.shape[0])
+        for m in ir.tiles(range(x.shape[0])):
+            top, total = ir.full((), -np.inf), ir.zeros(())
+            for n in ir.tiles(x.shape[1]):
+                new = ir.maximum(top, x[m, n].max())
+                total = total * ir.exp(top - new) + ir.exp(x[m, n] - new).sum()
+                top = new
+            out[m] = ir.log(total) + top
+        return out
+
+    config = config_of(log_sums, np.zeros((512, 65536), np.float32))
+    assert (config.tile["n"], config.warps) == (2048, 2)
+
+
 @ir.kernel
 def segment_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int) -> ir.Tensor:
     N, B = x.shape[1], lengths.shape[0]
