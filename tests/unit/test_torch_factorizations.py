@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from irc_frontend.torch.factorizations import FACTORIZATIONS, MOST
+from irc_frontend.torch.symmetric_factorizations import SYMMETRIC
 
 aten = torch.ops.aten
 
@@ -26,7 +27,7 @@ def drawn(*shape: int) -> Tensor:
 
 
 def expect_same(op: Any, *args: Any, **options: Any) -> None:
-    found, expected = FACTORIZATIONS[op](*args, **options), op(*args, **options)
+    found, expected = {**FACTORIZATIONS, **SYMMETRIC}[op](*args, **options), op(*args, **options)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -116,6 +117,24 @@ def test_the_first_pivot_that_fails_is_named() -> None:
     assert FACTORIZATIONS[aten.linalg_cholesky_ex.default](x)[1].tolist() == [0, 2, 1]
     singular = torch.stack([torch.eye(3), torch.diag(torch.tensor([1.0, 0, 0])), torch.zeros(3, 3)])
     assert FACTORIZATIONS[aten.linalg_lu_factor_ex.default](singular)[2].tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("scale", [1, 0.1, 0])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (0, 0), (40, 5, 5), (20, 8, 8), (0, 2, 2), (2, 0, 0)])
+def test_symmetric_matrices_have_blocks_of_two(shape: Sequence[int], scale: float) -> None:
+    """The smaller their diagonals, the more."""
+    x = drawn(*shape)
+    x = x + x.mT - (1 - scale) * torch.diag_embed((x + x.mT).diagonal(dim1=-2, dim2=-1))
+    expect_same(aten.linalg_ldl_factor_ex.default, x.tril())
+    packed, pivots = torch.linalg.ldl_factor_ex(x)[:2]
+    if x.numel() > 1:
+        assert (pivots < 0).any() or scale
+        expect_same(aten.linalg_ldl_solve.default, packed, pivots, drawn(*shape[:-1], 3))
+
+
+def test_symmetric_matrices_without_a_pivot() -> None:
+    expect_same(aten.linalg_ldl_factor_ex.default, torch.zeros(3, 3))
+    expect_same(aten.linalg_ldl_factor_ex.default, torch.diag(torch.tensor([2.0, 0.0, 1.0])))
 
 
 @pytest.mark.parametrize("x", [torch.eye(MOST + 1), torch.eye(2, dtype=torch.complex64)])

@@ -23,7 +23,9 @@ FACTORIZATIONS: dict[Any, Callable[..., Any]] = {}
 """By op."""
 
 
-def _decomposition(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def decomposition(
+    *ops: Any, into: dict[Any, Callable[..., Any]] = FACTORIZATIONS
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers the decorated function for small matrices. All others stay whole."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +34,7 @@ def _decomposition(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., An
             tensors = [each for each in (*args, *options.values()) if isinstance(each, Tensor)]
             return function(*args, **options) if all(map(_is_small, tensors)) else NotImplemented
 
-        FACTORIZATIONS.update(dict.fromkeys(ops, decomposed))
+        into.update(dict.fromkeys(ops, decomposed))
         return decomposed
 
     return register
@@ -44,16 +46,16 @@ def _is_small(x: Tensor) -> bool:
     return is_static and not is_left and (x.ndim < 2 or min(x.shape[-2:]) <= MOST)
 
 
-def _numbers(count: int, like: Tensor) -> Tensor:
+def numbers(count: int, like: Tensor) -> Tensor:
     return torch.arange(count, device=like.device)
 
 
-def _column(x: Tensor, place: int) -> Tensor:
+def column_of(x: Tensor, place: int) -> Tensor:
     """[..., m, 1] of [..., m, n]."""
     return x[..., :, place : place + 1]
 
 
-def _row(x: Tensor, place: int) -> Tensor:
+def row_of(x: Tensor, place: int) -> Tensor:
     """[..., 1, n] of [..., m, n]."""
     return x[..., place : place + 1, :]
 
@@ -66,7 +68,7 @@ def _rows_at(x: Tensor, order: Tensor) -> Tensor:
 
 def _swapped(place: Tensor, step: int, count: int) -> Tensor:
     """The order[..., m] of rows in which `step` and place[...] have changed places."""
-    at = _numbers(count, place)
+    at = numbers(count, place)
     other = place[..., None]
     return torch.where(at == step, other, torch.where(at == other, step, at))
 
@@ -75,7 +77,7 @@ def _eliminated(x: Tensor, is_pivoted: bool = True) -> tuple[Tensor, Tensor, Ten
     """LU of x[..., m, n], L without its diagonal of ones below U; pivots[..., k], row numbers from 0 that change places
     with 0, 1, ...; and info[...], the number from 1 of the first pivot that is 0, or 0."""
     m, n = x.shape[-2:]
-    rows, columns = _numbers(m, x)[:, None], _numbers(n, x)
+    rows, columns = numbers(m, x)[:, None], numbers(n, x)
     pivots: list[Tensor] = []
     diagonal: list[Tensor] = []
     for step in range(min(m, n)):
@@ -86,28 +88,28 @@ def _eliminated(x: Tensor, is_pivoted: bool = True) -> tuple[Tensor, Tensor, Ten
             pivots.append(torch.full(x.shape[:-2], step, device=x.device))
         pivot = x[..., step : step + 1, step : step + 1]
         diagonal.append(pivot[..., 0, 0])
-        factors = torch.where(rows > step, _column(x, step) / torch.where(pivot == 0, 1, pivot), 0)
-        eliminated = x - factors * torch.where(columns > step, _row(x, step), 0)
+        factors = torch.where(rows > step, column_of(x, step) / torch.where(pivot == 0, 1, pivot), 0)
+        eliminated = x - factors * torch.where(columns > step, row_of(x, step), 0)
         x = torch.where((rows > step) & (columns == step), factors, eliminated)
-    return x, _stacked(pivots, x).long(), _first(diagonal, x, lambda each: each == 0)
+    return x, _stacked(pivots, x).long(), first_of(diagonal, x, lambda each: each == 0)
 
 
-def _stacked(numbers: list[Tensor], like: Tensor) -> Tensor:
+def _stacked(values: list[Tensor], like: Tensor) -> Tensor:
     """[..., k] of k arrays of a number for each matrix."""
-    return torch.stack(numbers, -1) if numbers else like.new_zeros((*like.shape[:-2], 0))
+    return torch.stack(values, -1) if values else like.new_zeros((*like.shape[:-2], 0))
 
 
-def _first(numbers: list[Tensor], like: Tensor, is_one: Callable[[Tensor], Tensor]) -> Tensor:
+def first_of(values: list[Tensor], like: Tensor, is_one: Callable[[Tensor], Tensor]) -> Tensor:
     """The number from 1 of the first of these, or 0: i32."""
     info = torch.zeros(like.shape[:-2], dtype=torch.int32, device=like.device)
-    for step, each in reversed(list(enumerate(numbers, 1))):
+    for step, each in reversed(list(enumerate(values, 1))):
         info = torch.where(is_one(each), step, info)
     return info
 
 
 def _order_of(pivots: Tensor, count: int) -> Tensor:
     """The rows[..., m] of x that those of L U are, where pivots[..., k] from 0 changed places."""
-    order = _numbers(count, pivots).expand(*pivots.shape[:-1], count)
+    order = numbers(count, pivots).expand(*pivots.shape[:-1], count)
     for step in range(pivots.shape[-1]):
         order = order.gather(-1, _swapped(pivots[..., step], step, count))
     return order
@@ -115,14 +117,14 @@ def _order_of(pivots: Tensor, count: int) -> Tensor:
 
 def _permutation(order: Tensor, like: Tensor) -> Tensor:
     """P[..., m, m] with x = P L U."""
-    at = _numbers(order.shape[-1], like)
+    at = numbers(order.shape[-1], like)
     return (order[..., None, :] == at[:, None]).to(like.dtype)
 
 
 def _lower(x: Tensor) -> Tensor:
     """L[..., m, k]."""
     m, k = x.shape[-2], min(x.shape[-2:])
-    rows, columns = _numbers(m, x)[:, None], _numbers(k, x)
+    rows, columns = numbers(m, x)[:, None], numbers(k, x)
     return torch.where(rows == columns, 1, torch.where(rows > columns, x[..., :k], 0))
 
 
@@ -136,9 +138,9 @@ def _substituted(a: Tensor, b: Tensor, *, upper: bool, unit: bool) -> Tensor:
     n = a.shape[-1]
     found: dict[int, Tensor] = {}
     for place in range(n)[:: -1 if upper else 1]:
-        x = _row(b, place)
+        x = row_of(b, place)
         found[place] = x if unit else x / a[..., place : place + 1, place : place + 1]
-        b = b - _column(a, place) * found[place]
+        b = b - column_of(a, place) * found[place]
     return torch.cat([found[place] for place in range(n)], -2) if found else b
 
 
@@ -155,39 +157,40 @@ def _solved_for_transpose(x: Tensor, order: Tensor, b: Tensor) -> Tensor:
     return _rows_at(b, order.argsort(-1))
 
 
-def _info(x: Tensor, info: Tensor, check_errors: bool, name: str) -> Tensor:
+def with_errors(x: Tensor, info: Tensor, check_errors: bool, name: str) -> Tensor:
+    """The info of matrices x, which torch's check has seen where it is to be looked at."""
     if check_errors:
         aten._linalg_check_errors.default(info, name, is_matrix=x.ndim == 2)
     return info
 
 
-@_decomposition(aten.linalg_lu_factor_ex.default)
+@decomposition(aten.linalg_lu_factor_ex.default)
 def _lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     packed, pivots, info = _eliminated(x, pivot)
-    return packed, (pivots + 1).int(), _info(x, info, check_errors, "torch.linalg.lu_factor_ex")
+    return packed, (pivots + 1).int(), with_errors(x, info, check_errors, "torch.linalg.lu_factor_ex")
 
 
-@_decomposition(aten.linalg_lu.default)
+@decomposition(aten.linalg_lu.default)
 def _lu(x: Tensor, *, pivot: bool = True) -> Any:
     packed, pivots, _ = _eliminated(x, pivot)
     permutation = _permutation(_order_of(pivots, x.shape[-2]), x) if pivot else x.new_empty(0)
     return permutation, _lower(packed), _upper(packed)
 
 
-@_decomposition(aten.lu_unpack.default)
+@decomposition(aten.lu_unpack.default)
 def _lu_unpack(x: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     nothing = x.new_empty(0)
     permutation = _permutation(_order_of(pivots.long() - 1, x.shape[-2]), x) if unpack_pivots else nothing
     return permutation, *((_lower(x), _upper(x)) if unpack_data else (nothing, x.new_empty(0)))
 
 
-@_decomposition(aten._linalg_det.default)
+@decomposition(aten._linalg_det.default)
 def _det(x: Tensor) -> Any:
     packed, pivots, _ = _eliminated(_as_torch_reads(x))
     return _sign(pivots, x) * _diagonal(packed).prod(-1), packed, (pivots + 1).int()
 
 
-@_decomposition(aten._linalg_slogdet.default)
+@decomposition(aten._linalg_slogdet.default)
 def _slogdet(x: Tensor) -> Any:
     packed, pivots, _ = _eliminated(_as_torch_reads(x))
     diagonal = _diagonal(packed)
@@ -206,44 +209,44 @@ def _diagonal(x: Tensor) -> Tensor:
 
 def _sign(pivots: Tensor, like: Tensor) -> Tensor:
     """-1 where an odd number of rows changed places."""
-    moved = pivots != _numbers(pivots.shape[-1], pivots)
+    moved = pivots != numbers(pivots.shape[-1], pivots)
     return 1 - 2 * (moved.sum(-1) % 2).to(like.dtype)
 
 
-@_decomposition(aten._linalg_solve_ex.default)
+@decomposition(aten._linalg_solve_ex.default)
 def _solve_ex(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     is_vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     packed, pivots, info = _eliminated(a)
     order = _order_of(pivots, a.shape[-1])
     columns = b[..., None] if is_vector else b
     x = _solved(packed, order, columns) if left else _solved_for_transpose(packed, order, columns.mT).mT
-    info = _info(a, info, check_errors, "torch.linalg.solve_ex")
+    info = with_errors(a, info, check_errors, "torch.linalg.solve_ex")
     return x[..., 0] if is_vector else x, packed, (pivots + 1).int(), info
 
 
-@_decomposition(aten.linalg_inv_ex.default)
+@decomposition(aten.linalg_inv_ex.default)
 def _inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
     packed, pivots, info = _eliminated(x)
     one = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape)
     inverse = _solved(packed, _order_of(pivots, x.shape[-1]), one)
-    return inverse, _info(x, info, check_errors, "linalg.inv_ex")
+    return inverse, with_errors(x, info, check_errors, "linalg.inv_ex")
 
 
-@_decomposition(aten.linalg_lu_solve.default)
+@decomposition(aten.linalg_lu_solve.default)
 def _lu_solve(x: Tensor, pivots: Tensor, b: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     order = _order_of(pivots.long() - 1, x.shape[-1])
     solve = _solved_for_transpose if adjoint == left else _solved
     return solve(x, order, b) if left else solve(x, order, b.mT).mT
 
 
-@_decomposition(aten.linalg_solve_triangular.default)
+@decomposition(aten.linalg_solve_triangular.default)
 def _solve_triangular(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     if left:
         return _substituted(a, b, upper=upper, unit=unitriangular)
     return _substituted(a.mT, b.mT, upper=not upper, unit=unitriangular).mT
 
 
-@_decomposition(aten.triangular_solve.default)
+@decomposition(aten.triangular_solve.default)
 def _triangular_solve(
     b: Tensor, a: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -257,39 +260,39 @@ def _cholesky(x: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     first pivot that is not above 0, or 0."""
     if upper:
         x = x.mT
-    rows = _numbers(x.shape[-1], x)[:, None]
+    rows = numbers(x.shape[-1], x)[:, None]
     columns: list[Tensor] = []
     diagonal: list[Tensor] = []
     for step in range(x.shape[-1]):
         pivot = x[..., step : step + 1, step : step + 1]
         diagonal.append(pivot[..., 0, 0])
-        columns.append(torch.where(rows < step, 0, _column(x, step) / pivot.sqrt()))
+        columns.append(torch.where(rows < step, 0, column_of(x, step) / pivot.sqrt()))
         x = x - columns[-1] * columns[-1].mT
     found = torch.cat(columns, -1) if columns else x
-    return found.mT if upper else found, _first(diagonal, x, lambda each: ~(each > 0))
+    return found.mT if upper else found, first_of(diagonal, x, lambda each: ~(each > 0))
 
 
-@_decomposition(aten.linalg_cholesky_ex.default)
+@decomposition(aten.linalg_cholesky_ex.default)
 def _cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     found, info = _cholesky(x, upper)
-    return found, _info(x, info, check_errors, "linalg.cholesky_ex")
+    return found, with_errors(x, info, check_errors, "linalg.cholesky_ex")
 
 
-@_decomposition(aten.cholesky.default)
+@decomposition(aten.cholesky.default)
 def _cholesky_checked(x: Tensor, upper: bool = False) -> Tensor:
     found, info = _cholesky(x, upper)
-    _info(x, info, True, "cholesky")
+    with_errors(x, info, True, "cholesky")
     return found
 
 
-@_decomposition(aten.cholesky_solve.default)
+@decomposition(aten.cholesky_solve.default)
 def _cholesky_solve(b: Tensor, x: Tensor, upper: bool = False) -> Tensor:
     """(L L^T)^-1 b, or (U^T U)^-1 b: one triangle of x is read."""
     lower = x.mT if upper else x
     return _substituted(lower.mT, _substituted(lower, b, upper=False, unit=False), upper=True, unit=False)
 
 
-@_decomposition(aten.cholesky_inverse.default)
+@decomposition(aten.cholesky_inverse.default)
 def _cholesky_inverse(x: Tensor, upper: bool = False) -> Tensor:
     return _cholesky_solve(torch.eye(x.shape[-1], dtype=x.dtype, device=x.device).expand(x.shape), x, upper)
 
@@ -298,10 +301,10 @@ def _reflections(x: Tensor) -> tuple[Tensor, Tensor]:
     """Householder's reflections I - tau v v^T, whose product is Q of x[..., m, n] = Q R: R, below it v without its
     first number, which is 1, and tau[..., k]."""
     m, n = x.shape[-2:]
-    rows, columns = _numbers(m, x)[:, None], _numbers(n, x)
+    rows, columns = numbers(m, x)[:, None], numbers(n, x)
     factors: list[Tensor] = []
     for step in range(min(m, n)):
-        first, below = x[..., step : step + 1, step : step + 1], torch.where(rows > step, _column(x, step), 0)
+        first, below = x[..., step : step + 1, step : step + 1], torch.where(rows > step, column_of(x, step), 0)
         rest = (below * below).sum(-2, keepdim=True)
         is_done = rest == 0
         length = (first * first + rest).sqrt()
@@ -317,9 +320,9 @@ def _reflections(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _directions(x: Tensor, count: int) -> Iterator[Tensor]:
     """The v[..., m, 1] of the first reflections."""
-    rows = _numbers(x.shape[-2], x)[:, None]
+    rows = numbers(x.shape[-2], x)[:, None]
     for step in range(count):
-        yield torch.where(rows == step, 1, torch.where(rows > step, _column(x, step), 0))
+        yield torch.where(rows == step, 1, torch.where(rows > step, column_of(x, step), 0))
 
 
 def _reflected(x: Tensor, taus: Tensor, y: Tensor, is_turned: bool) -> Tensor:
@@ -335,12 +338,12 @@ def _part_of_one(x: Tensor, count: int) -> Tensor:
     return torch.eye(x.shape[-2], count, dtype=x.dtype, device=x.device).expand(*x.shape[:-1], count)
 
 
-@_decomposition(aten.geqrf.default)
+@decomposition(aten.geqrf.default)
 def _geqrf(x: Tensor) -> Any:
     return _reflections(x)
 
 
-@_decomposition(aten.linalg_qr.default)
+@decomposition(aten.linalg_qr.default)
 def _qr(x: Tensor, mode: str = "reduced") -> Any:
     packed, taus = _reflections(x)
     m, k = x.shape[-2], taus.shape[-1]
@@ -351,12 +354,12 @@ def _qr(x: Tensor, mode: str = "reduced") -> Any:
     return q, packed[..., :count, :].triu()
 
 
-@_decomposition(aten.linalg_householder_product.default)
+@decomposition(aten.linalg_householder_product.default)
 def _householder_product(x: Tensor, taus: Tensor) -> Tensor:
     return _reflected(x, taus, _part_of_one(x, x.shape[-1]), is_turned=False)
 
 
-@_decomposition(aten.ormqr.default)
+@decomposition(aten.ormqr.default)
 def _ormqr(x: Tensor, taus: Tensor, y: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     if left:
         return _reflected(x, taus, y, transpose)
