@@ -241,7 +241,8 @@ def test_channels_of_groups_are_filled_as_they_are_permuted() -> None:
 
 @pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
 def test_phases_that_are_stored_between_each_other(schedule: str) -> None:
-    """Channels first, in whose rows the phases along the last axis have every second element: their tiles follow one another."""
+    """Channels first, in whose rows the phases along the last axis have every second element: their tiles follow one
+    another. So do those of rows, of 28 bytes."""
     text = """func f(x: bf16[2, 64, 5, 7], w: bf16[64, 80, 4, 4], r: bf16[2, 80, 10, 14]) -> bf16[2, 80, 10, 14] {
     y = conv(x, w, input_dilation=[2, 2], low=[2, 2], high=[2, 2], flipped=true, kernel_axes=[1, 0, 2, 3])
     return tanh(y) * r

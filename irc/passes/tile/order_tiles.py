@@ -17,6 +17,10 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import numbers
 from irc.layout.requests import SECTOR_BYTES
 
+ELEMENTS, ROWS = 2, 8
+"""Sectors that neighbors which share some are less than apart: elements between each other's; rows, of which one sector
+in so many, or more, has the end of one and the beginning of the next."""
+
 
 @dataclass(frozen=True)
 class OrderTilesPass(ProgramPass):
@@ -30,7 +34,8 @@ class OrderTilesPass(ProgramPass):
     Where tiles of a product along a dimension before the last two store to the same sectors, it is one of the
     `fastest`: phases of transposed convolutions with channels first, elements between each other's, and groups of few
     outputs with channels last. Sectors are whole before they leave the L2 cache, and what else is read there, or in
-    other channels of the same pixels, is read once.
+    other channels of the same pixels, is read once. So are phases of short rows that end inside of a sector, where all
+    have as many iterations.
     """
 
     name: ClassVar[str] = "order-tiles"
@@ -47,12 +52,20 @@ class OrderTilesPass(ProgramPass):
 
 
 def _shares_sectors(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
-    """Whether tiles of a product that are neighbors along a dimension store to the same sectors: elements of theirs are
-    less than two apart, and not one."""
+    """Whether tiles of a product that are neighbors along a dimension store to the same sectors: elements of theirs, or
+    short rows, are no whole sectors apart. Blocks that persist meet the same phases again and again where their number
+    is a multiple of that of the phases: those of rows should have as many iterations."""
     if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
         return False
     stores = [op for op in loop.walk() if isinstance(op, tile.StoreOp) and offset in (*op.offsets, *op.symbols)]
-    return any((apart := _apart(store, offset)) < 2 * SECTOR_BYTES and apart % SECTOR_BYTES for store in stores)
+    most = SECTOR_BYTES * (ROWS if _is_even(loop, offset) else ELEMENTS)
+    return any((apart := _apart(store, offset)) < most and apart % SECTOR_BYTES for store in stores)
+
+
+def _is_even(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
+    """Whether loops of all tiles along a dimension are known to have as many iterations."""
+    bounds = (bound for op in loop.walk() if isinstance(op, scf.ForOp) for bound in (op.lb, op.ub, op.step))
+    return all(slope(bound, offset) == 0 for bound in bounds)
 
 
 def _apart(store: tile.StoreOp, offset: SSAValue) -> int:

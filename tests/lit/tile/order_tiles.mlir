@@ -206,6 +206,59 @@ tile.program @phases(%x: !tile.view<1024x64xbf16>, %w: !tile.view<64x256xbf16>, 
 
 // -----
 
+// Rows of 112 bytes end inside of a sector: those of the phases follow one another, too, where all have as many
+// iterations. Rows of whole sectors, and rows of many, do not.
+// CHECK-LABEL: @rows
+// CHECK:         tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [0, 1] {
+// CHECK:         tile.for_tiles (%a_1, %b_1, %i_1, %j_1) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] reversed [0] {
+// CHECK:         tile.for_tiles (%a_2, %b_2, %i_2, %j_2) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] {
+// CHECK:         tile.for_tiles (%a_3, %b_3, %i_3, %j_3) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] {
+tile.program @rows(%x: !tile.view<1024x256xbf16>, %w: !tile.view<256x256xbf16>, %y: !tile.view<256x16384xf32>) {results = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c256 = arith.constant 256 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %d = scf.for %k = %c0 to %c256 step %c64 iter_args(%s = %zero) -> (tensor<64x64xf32>) {
+      %v = tile.load %x[%i, %k] : !tile.view<1024x256xbf16> -> tensor<64x64xbf16>
+      %u = tile.load %w[%k, %j] : !tile.view<256x256xbf16> -> tensor<64x64xbf16>
+      %t = tile.dot %v, %u, %s : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+      scf.yield %t : tensor<64x64xf32>
+    }
+    tile.store %d, %y[%i, %j] symbols(%a, %b : index, index) {map = affine_map<(d0, d1)[s0, s1] -> (d1, (d0 floordiv 14) * 56 + s0 * 28 + s1 + d0 mod 14 * 2)>} : tensor<64x64xf32>, !tile.view<256x16384xf32>
+  }
+  tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %taps = arith.addi %a, %c1 : index
+    %end = arith.muli %taps, %c64 : index
+    %d = scf.for %k = %c0 to %end step %c64 iter_args(%s = %zero) -> (tensor<64x64xf32>) {
+      %v = tile.load %x[%i, %k] : !tile.view<1024x256xbf16> -> tensor<64x64xbf16>
+      %u = tile.load %w[%k, %j] : !tile.view<256x256xbf16> -> tensor<64x64xbf16>
+      %t = tile.dot %v, %u, %s : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+      scf.yield %t : tensor<64x64xf32>
+    }
+    tile.store %d, %y[%i, %j] symbols(%a, %b : index, index) {map = affine_map<(d0, d1)[s0, s1] -> (d1, (d0 floordiv 14) * 56 + s0 * 28 + s1 + d0 mod 14 * 2)>} : tensor<64x64xf32>, !tile.view<256x16384xf32>
+  }
+  tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %v = tile.load %x[%i, %c0] : !tile.view<1024x256xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<256x256xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %y[%i, %j] symbols(%a, %b : index, index) {map = affine_map<(d0, d1)[s0, s1] -> (d1, (d0 floordiv 12) * 48 + s0 * 24 + s1 + d0 mod 12 * 2)>} : tensor<64x64xf32>, !tile.view<256x16384xf32>
+  }
+  tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] {
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %v = tile.load %x[%i, %c0] : !tile.view<1024x256xbf16> -> tensor<64x64xbf16>
+    %u = tile.load %w[%c0, %j] : !tile.view<256x256xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %v, %u, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32> -> tensor<64x64xf32>
+    tile.store %d, %y[%i, %j] symbols(%a, %b : index, index) {map = affine_map<(d0, d1)[s0, s1] -> (d1, (d0 floordiv 33) * 132 + s0 * 66 + s1 + d0 mod 33 * 2)>} : tensor<64x64xf32>, !tile.view<256x16384xf32>
+  }
+}
+
+// -----
+
 // Groups of 12 outputs, which are half of a sector and more, follow one another; groups of 16 are whole ones.
 // CHECK-LABEL: @groups
 // CHECK:         tile.for_tiles (%g, %i, %j) extents [8, 1024, 12] steps [1, 64, 16] fastest [0] {
