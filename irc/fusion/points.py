@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.costs import flops_of
-from irc.analysis.op_classes import is_cast, is_elementwise, size_of
+from irc.analysis.op_classes import instructions_of, is_cast, is_elementwise, size_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.ir.iteration import iteration_of
@@ -32,6 +32,12 @@ MULTIPLIED = 3.0
 
 COLUMNS = (64, 128)
 """Of a tile of few columns, and of others."""
+
+FOLLOWED = 64
+"""Instructions for what follows a product of warp groups that an SM executes in a cycle: half of what it issues, as one
+group of two is at them. They add to what the bytes take; in a kernel of its own memory takes longer. With a gelu,
+113x128x31x28>96 takes an H200 22 us, of which its bytes are 10, and 44x48x96x61>192 98, of which they are 30
+(benchmarks/results/2026-11-28-h200-random-convolutions.json, numbers 94 and 21)."""
 
 
 def moved_columns(op: nd.MatmulOp) -> nd.PermuteOp | None:
@@ -62,15 +68,24 @@ def pays(op: nd.MatmulOp, permute: nd.PermuteOp, machine: Target) -> bool:
     few, many = COLUMNS
     padded = flops_of(op) * round_up(columns, few if columns <= few else many) / columns
     now = (read + stored) * loaded / machine.bandwidth + padded * MULTIPLIED / machine.flops[element_of(op.lhs).name]
-    if _is_computed_with(permute.result):
+    then = (3 * read + stored) / machine.bandwidth + machine.launch_time
+    if following := [each for each in _following(permute.result) if not is_cast(each)]:
         now += 2 * stored / machine.bandwidth + machine.launch_time
-    return now > (3 * read + stored) / machine.bandwidth + machine.launch_time
+        instructions = sum(map(instructions_of, following)) * size_of(op.result)
+        then += instructions / (machine.sms * machine.clock * FOLLOWED)
+    return now > then
 
 
-def _is_computed_with(value: SSAValue) -> bool:
-    """Whether something elementwise is computed from a value, beside conversions."""
-    users = [use.operation for use in value.uses]
-    return any(_is_computed_with(user.results[0]) if is_cast(user) else is_elementwise(user) for user in users)
+def _following(value: SSAValue) -> list[Operation]:
+    """The elementwise ops that are computed from a value and from each other, each once: its kernel can hold them."""
+    found: dict[Operation, None] = {}
+    values = [value]
+    while values:
+        users = (use.operation for use in values.pop().uses)
+        new = [user for user in users if is_elementwise(user) and user not in found]
+        found.update(dict.fromkeys(new))
+        values += [user.results[0] for user in new]
+    return [*found]
 
 
 def convolution(op: nd.MatmulOp, permute: nd.PermuteOp) -> nd.ConvOp:
