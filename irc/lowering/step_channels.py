@@ -63,7 +63,7 @@ def wait(code: Code, op: tile.WaitOp) -> None:
     channel = code.step_channels[op.channel]
     if channel.is_copied:
         before = [each for each in channel.commits if each.parent is not op.parent or each.is_before_in_block(op)]
-        code.e.insert(cuda.CpAsyncWaitOp(len(before) - 1))
+        code.e.insert(cuda.CpAsyncWaitOp(min(len(before) - 1, cuda.CpAsyncWaitOp.MOST)))
     code.sync("a stage is read")
     _stage_buffers(code, channel, op, code.e.read(channel.read))
     _advance(code.e, channel.read, channel.plan.stages)

@@ -319,6 +319,15 @@ def test_warps_in_a_grid(
         assert counts.conflicts == 0
 
 
+@pytest.mark.parametrize(("stages", "pending"), [(12, 10), (66, 63)])
+def test_many_stages(stages: int, pending: int) -> None:
+    """More than cp.async.wait_group counts: it waits for those as well."""
+    program = lowered(product_text("bf16", 16, 16, 32 * 66), (16, 16, 32), arch="sm_80", stages=stages)
+    waits = [op.pending.value.data for op in program.module.walk() if isinstance(op, cuda.CpAsyncWaitOp)]
+    assert max(waits) == pending
+    program.check(lazy=True)
+
+
 def test_parts_of_a_short_step_are_multiplied_by_the_shorter_instruction() -> None:
     """32 elements along K in four parts: 8 for each warp."""
     text = product_text("bf16", 64, 32, 96)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, i1, i32
 from xdsl.ir import SSAValue
@@ -42,6 +43,9 @@ class BareOp(EffectOp):
 class PendingOp(EffectOp):
     """Wait until at most `pending` of the thread's latest groups are incomplete."""
 
+    MOST: ClassVar[int] = 7
+    """Groups that the instruction counts."""
+
     pending = prop_def(IntegerAttr, default_value=number(0))
     assembly_format = "attr-dict"
 
@@ -49,8 +53,8 @@ class PendingOp(EffectOp):
         super().__init__(properties={"pending": number(pending)})
 
     def verify_(self) -> None:
-        if not 0 <= self.pending.value.data <= 7:
-            raise VerifyException(f"{self.name}: expected 0 to 7 pending groups, found {self.pending.value.data}")
+        if not 0 <= (found := self.pending.value.data) <= self.MOST:
+            raise VerifyException(f"{self.name}: expected 0 to {self.MOST} pending groups, found {found}")
 
 
 @irdl_op_definition
@@ -97,6 +101,7 @@ class CpAsyncWaitOp(PendingOp):
     """Wait until at most `pending` of the thread's latest cp.async groups are incomplete."""
 
     name = "cuda.cp_async_wait"
+    MOST: ClassVar[int] = 63
 
 
 def _tma_load(op: TmaLoadOp) -> str:

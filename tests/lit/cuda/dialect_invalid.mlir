@@ -670,3 +670,19 @@ cuda.kernel @f(%x: i32) grid [1, 1, 1] block 128 {
   cuda.return
 }
 // CHECK: expected a dot of tcgen05 that overwrites where `adds` says whether it adds
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.cp_async_wait {pending = 64}
+  cuda.return
+}
+// CHECK: cuda.cp_async_wait: expected 0 to 63 pending groups, found 64
+
+// -----
+
+cuda.kernel @f() grid [1, 1, 1] block 32 {
+  cuda.tma_store_wait {pending = 8}
+  cuda.return
+}
+// CHECK: cuda.tma_store_wait: expected 0 to 7 pending groups, found 8
