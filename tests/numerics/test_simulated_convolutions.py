@@ -251,6 +251,17 @@ def test_phases_that_are_stored_between_each_other(schedule: str) -> None:
     lowered(text, (64, 64, 64), instruction="wgmma", always=True, schedule=schedule).check()
 
 
+@long(2)
+@pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
+def test_turns_go_on_to_other_phases(schedule: str) -> None:
+    """Channels first, 3x3 taps at strides of 2: phases along a row have one tap or two. Two turns have all tiles once."""
+    text = """func f(x: bf16[9, 16, 22, 22], w: bf16[16, 16, 3, 3]) -> bf16[9, 16, 43, 43] {
+    return conv(x, w, input_dilation=[2, 2], low=[1, 1], high=[1, 1], flipped=true, kernel_axes=[1, 0, 2, 3])
+}
+"""
+    lowered(text, (64, 16, 16), instruction="wgmma", always=True, schedule=schedule).check()
+
+
 @pytest.mark.parametrize("channels", [32, 24])
 def test_points_with_channels_first_are_copied(channels: int) -> None:
     """What follows is in their kernel."""

@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from irc.analysis.index_values import slope
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
@@ -36,7 +37,9 @@ class LowerSchedulePass(ProgramPass):
     "dynamic" launches as many: a block begins with the tile of its number, and goes on with those that its tickets
     stand for (`tile.next_tile`), of the tiles behind the first ones. Several tile loops beside each other share the
     grid as ranges of blocks; those of partitions walk over the same tiles. The blocks of a cluster are neighbors in the
-    grid, numbered column by column; clusters take turns as blocks do.
+    grid, numbered column by column; clusters take turns as blocks do. Where the tiles that follow one another first are
+    phases that differ in their iterations, and turns would bring a block to the same phase again, it goes on to the
+    next phase at each turn.
 
     Where extents are known when the program is called, so is the number of tiles: it is computed from `tile.extent`.
     The `grid` is that of the numbers which stand for the extents, and `domains` say how that of a call follows.
@@ -182,20 +185,41 @@ def _take_tiles(
 def _body(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index, turns: int) -> None:
     """The tile number `at`. `turns`: how far the tiles of a block's turns are apart."""
     body = loop.body.block
-    for argument, offset in zip(body.args, _offsets(e, loop, counts, at), strict=True):
+    around = turns if _meets_same_phases(loop, turns) else None
+    for argument, offset in zip(body.args, _offsets(e, loop, counts, at, around), strict=True):
         value = e.index(offset)
         value.name_hint = value.name_hint or argument.name_hint
         argument.replace_all_uses_with(value)
     for other in [op for op in loop.walk() if isinstance(op, tile.TurnOffsetsOp)]:
         beside = e.add(at, turns * (other.turn_number - loop.turns[0]))
-        Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, counts, beside)])
+        Rewriter.replace_op(other, [], [e.index(offset) for offset in _offsets(e, loop, counts, beside, around)])
     for op in list(body.ops):
         op.detach()
         if not isinstance(op, tile.NextTileOp):
             e.block.add_op(op)
 
 
-def _offsets(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index) -> list[Index]:
+def _meets_same_phases(loop: tile.ForTilesOp, turns: int) -> bool:
+    """Whether a block would meet the same phases, the tiles that follow one another, in each of its turns, and phases
+    differ in their iterations."""
+    phases = prod(loop.tile_counts[dim] for dim in loop.fastest_dims)
+    if phases == 1 or turns % phases or loop.schedule_name != "persistent" or cluster_count(loop) <= turns:
+        return False
+    bounds = [bound for op in loop.walk() if isinstance(op, scf.ForOp) for bound in (op.lb, op.ub, op.step)]
+    return any(slope(bound, loop.offsets[dim]) != 0 for dim in loop.fastest_dims for bound in bounds)
+
+
+def _turned(e: Emitter, at: Index, phases: int, around: int) -> Index:
+    """The number of a tile of which the phase is as many further on, around, as the tile's block had turns before."""
+    place = e.div(at, phases)
+    phase = e.rem(e.add(e.rem(at, phases), e.div(at, around)), phases)
+    return e.add(e.mul(place, phases), phase)
+
+
+def _offsets(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index, around: int | None) -> list[Index]:
+    """`around`: the tiles of a turn, where blocks go on to another phase in the next one."""
+    if around is not None:
+        at = _turned(e, at, prod(loop.tile_counts[dim] for dim in loop.fastest_dims), around)
     indices = _indices(e, loop, counts, at)
     for dim in loop.reversed_dims:
         indices[dim] = e.sub(e.sub(counts[dim], 1), indices[dim])

@@ -180,6 +180,33 @@ tile.program @fastest(%x: !tile.view<4x4096x4096xf32>, %y: !tile.view<4096x16384
 
 // -----
 
+// Phases of different loops: a block goes on to the other phase at each of its turns of 132 tiles.
+// CHECK-LABEL: @turned
+// CHECK:         scf.for %tile
+// CHECK-DAG:       [[PLACE:%[a-z0-9_]+]] = arith.shrui %tile
+// CHECK-DAG:       [[PHASE:%[a-z0-9_]+]] = arith.andi %tile
+// CHECK-DAG:       [[TURNS:%[a-z0-9_]+]] = arith.constant 132 : index
+// CHECK:           [[BEFORE:%[a-z0-9_]+]] = arith.divui %tile, [[TURNS]]
+// CHECK-NEXT:      [[SUM:%[a-z0-9_]+]] = arith.addi [[PHASE]], [[BEFORE]]
+// CHECK:           [[OTHER:%[a-z0-9_]+]] = arith.andi [[SUM]]
+// CHECK:           arith.addi {{%[a-z0-9_]+}}, [[OTHER]]
+tile.program @turned(%x: !tile.view<2x4096x4096xf32>, %y: !tile.view<4096x8192xf32>) {results = 1 : i64} {
+  tile.for_tiles (%p, %i, %j) extents [2, 4096, 4096] steps [1, 64, 64] schedule "persistent" fastest [0] {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %taps = arith.addi %p, %c1 : index
+    %f0 = arith.constant 0.0 : f32
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %sum = scf.for %tap = %c0 to %taps step %c1 iter_args(%s = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %x[%i, %j] symbols(%tap : index) {map = affine_map<(d0, d1)[s0] -> (s0, d0, d1)>} : !tile.view<2x4096x4096xf32> -> tensor<64x64xf32>
+      scf.yield %a : tensor<64x64xf32>
+    }
+    tile.store %sum, %y[%i, %j] symbols(%p : index) {map = affine_map<(d0, d1)[s0] -> (d0, d1 * 2 + s0)>} : tensor<64x64xf32>, !tile.view<4096x8192xf32>
+  }
+}
+
+// -----
+
 // Two blocks for each of 132 SMs.
 // CHECK-LABEL: @shared
 // CHECK-SAME:    grid = 264 : i64
