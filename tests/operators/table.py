@@ -25,6 +25,9 @@ Each operator of PyTorch's own tests (OpInfo), called with its samples of f32 an
 | refused | torch.compile refuses a call whatever the backend |
 | wrong, failed | a result out of tolerance; an error |
 
+Views compute nothing, those between complex arrays and arrays of pairs among them, nor does torch's check that no factorization failed:
+it reads what irc found and raises torch's error.
+
 """
 
 
