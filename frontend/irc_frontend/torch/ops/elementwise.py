@@ -91,12 +91,15 @@ def _div_mode(a: Like, b: Like, rounding_mode: str | None = None) -> Any:
     return quotient + ((x - quotient * y != 0) & (quotient < 0)).astype(x.element)
 
 
+rule(aten.floor_divide.default, promotion=SAME)(ir.floor_divide)
+
+
 @rule(aten.fmod.Tensor, aten.fmod.Scalar, promotion=SAME)
 def _fmod(a: Like, b: Like) -> Any:
     return ir.fmod(*tensors(a, b))
 
 
-rule(aten.trunc.default, promotion=SAME)(ir.trunc)
+rule(aten.trunc.default, aten.fix.default, promotion=SAME)(ir.trunc)
 
 
 @rule(aten.pow.Tensor_Tensor, aten.pow.Tensor_Scalar, aten.pow.Scalar, promotion=SAME)

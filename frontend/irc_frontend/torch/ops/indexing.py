@@ -95,7 +95,7 @@ def _put(x: Tensor, indices: Tensor, source: Tensor, accumulate: bool = False) -
     return (summed if accumulate else stored)(x.flatten(), at, updates, 0).reshape(x.shape)
 
 
-@rule(aten.index_fill.int_Tensor)
+@rule(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
 def _index_fill(x: Tensor, dim: int, indices: Tensor, value: Any) -> Tensor:
     if not x.ndim:
         return _index_fill(x.reshape(1), 0, indices, value).reshape()
@@ -113,7 +113,7 @@ def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     given, axes = _given(indices)
     order = _together(x.ndim, axes)
     flat, extents = _merged(x.permute(order), order.index(axes[0]), len(axes))
-    return ir.take(flat, _combined(given, extents), order.index(axes[0]), mode="clip")
+    return ir.take(flat, _combined(given, extents, positions), order.index(axes[0]), mode="clip")
 
 
 def _given(indices: Sequence[Tensor | None]) -> tuple[list[Tensor], list[int]]:
@@ -142,17 +142,32 @@ def _product(extents: Sequence[int]) -> int:
     return total
 
 
-def _combined(indices: Sequence[Tensor], extents: Sequence[int]) -> Tensor:
-    """The index into merged axes."""
+def _combined(indices: Sequence[Tensor], extents: Sequence[int], placed: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """The index into merged axes; `placed` makes an index one from the front."""
     total: Any = None
     for index, extent in zip(indices, extents, strict=True):
-        place = positions(index, extent)
+        place = placed(index, extent)
         total = place if total is None else total * extent + place
     return total
 
 
 @rule(aten.index_put.default)
 def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    return _put_at(x, indices, values, accumulate, positions)
+
+
+@rule(aten._unsafe_index_put.default)
+def _unsafe_index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    return _put_at(x, indices, values, accumulate, _from_front)
+
+
+def _put_at(
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool,
+    placed: Callable[[Tensor, int], Tensor],
+) -> Tensor:
     """Stores or sums at the indices."""
     given, axes = _given(indices)
     if len(given) == 1 and len(indices) == 1 and given[0].element == "bool" and not values.ndim:
@@ -161,7 +176,7 @@ def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accu
     order = _together(x.ndim, axes)
     moved, first = x.permute(order), order.index(axes[0])
     flat, extents = _merged(moved, first, len(axes))
-    at = _combined(given, extents)
+    at = _combined(given, extents, placed)
     updates = ir.broadcast_to(values, (*flat.shape[:first], *at.shape, *flat.shape[first + 1 :]))
     if not flat.size or not updates.size:
         return x
@@ -263,3 +278,8 @@ def _flat_positions(x: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 def _cut(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x[tuple(slice(0, extent) for extent in shape)]
+
+
+@rule(aten.masked_fill.Tensor, aten.masked_fill.Scalar)
+def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    return ir.where(mask, promoted(value, x.element), x)

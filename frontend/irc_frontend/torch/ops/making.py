@@ -33,9 +33,14 @@ def _full_like(x: Tensor, value: Number, *, dtype: Any = None, **options: Any) -
     return _full(x.shape, value, dtype=dtype or getattr(torch, x.dtype.name))
 
 
-@rule(aten._efficientzerotensor.default)
+@rule(aten.zeros.default, aten._efficientzerotensor.default)
 def _zeros(shape: Sequence[int], **options: Any) -> Tensor:
     return ir.zeros(tuple(shape), element_of(options.get("dtype") or torch.get_default_dtype()))
+
+
+@rule(aten.ones.default)
+def _ones(shape: Sequence[int], **options: Any) -> Tensor:
+    return ir.ones(tuple(shape), element_of(options.get("dtype") or torch.get_default_dtype()))
 
 
 EMPTY = frozenset([aten.empty.memory_format, aten.empty_permuted.default, aten.empty_strided.default])

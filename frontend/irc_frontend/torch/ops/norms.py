@@ -15,7 +15,7 @@ from irc_frontend.torch.rules import rule
 aten = torch.ops.aten
 
 
-@rule(aten._softmax.default)
+@rule(aten._softmax.default, aten.softmax.int)
 def _softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
     return ir.softmax(wide(x) if half_to_float else x, dim) if x.ndim else ir.ones_like(x)
 

@@ -19,7 +19,7 @@ from irc_frontend.torch.rules import Left, rule
 aten = torch.ops.aten
 
 
-@rule(aten.bmm.default)
+@rule(aten.bmm.default, aten.mv.default, aten.dot.default, aten.vdot.default)
 def _product(a: Tensor, b: Tensor) -> Tensor:
     if a.element == "bool":
         return (a.astype("i32") @ b.astype("i32")) != 0
@@ -37,7 +37,7 @@ def _mm(a: Tensor, b: Tensor) -> Tensor:
     return _product(_unmerged(a), b).reshape(a.shape[0], b.shape[1])
 
 
-@rule(aten.addmm.default, aten.addmv.default)
+@rule(aten.addmm.default, aten.baddbmm.default, aten.addmv.default)
 def _add_product(x: Tensor, a: Tensor, b: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Any:
     is_row = b.ndim == 2 and (x.ndim == 1 or (x.ndim == 2 and x.shape[0] == 1))
     product = _product(_unmerged(a) if is_row else a, b)

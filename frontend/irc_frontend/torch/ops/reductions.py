@@ -33,7 +33,7 @@ def accumulating(x: Tensor, dtype: Any) -> Tensor:
     return x if x.node.is_float else x.astype("i64")
 
 
-@rule(aten.sum.dim_IntList)
+@rule(aten.sum.default, aten.sum.dim_IntList)
 def _sum(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     return accumulating(x, dtype).sum(axes_of(x, dim), keepdims=keepdim)
 
@@ -122,6 +122,11 @@ def _arg(op: str, x: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 @rule(aten.any.default, aten.any.dim, aten.any.dims)
 def _any(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     return truth(x).any(axes_of(x, dim), keepdims=keepdim)
+
+
+@rule(aten.all.default, aten.all.dim, aten.all.dims)
+def _all(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    return truth(x).all(axes_of(x, dim), keepdims=keepdim)
 
 
 @rule(aten.cumsum.default)

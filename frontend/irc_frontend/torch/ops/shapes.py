@@ -22,12 +22,18 @@ VIEWS = frozenset(
         aten.detach.default,
         aten.view.default,
         aten.permute.default,
+        aten.t.default,
+        aten.transpose.int,
         aten.expand.default,
         aten.slice.Tensor,
         aten.select.int,
+        aten.squeeze.dim,
         aten.squeeze.dims,
+        aten.squeeze.default,
         aten.unsqueeze.default,
         aten.split_with_sizes.default,
+        aten.split.Tensor,
+        aten.unbind.int,
         aten.diagonal.default,
         aten.unfold.default,
     ]
@@ -46,7 +52,7 @@ def _same(x: Tensor, memory_format: Any = None) -> Tensor:
     return x
 
 
-@rule(aten.view.default, aten.reshape.default, aten._reshape_copy.default)
+@rule(aten.view.default, aten.reshape.default, aten._unsafe_view.default, aten._reshape_copy.default)
 def _view(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x.reshape(tuple(shape)) if x.size else ir.zeros([max(0, extent) for extent in shape], x.element)
 
@@ -56,16 +62,29 @@ def _permute(x: Tensor, dims: Sequence[int]) -> Tensor:
     return x.permute(tuple(dims)) if x.ndim else x
 
 
-@rule(aten.expand.default)
+@rule(aten.t.default)
+def _t(x: Tensor) -> Tensor:
+    return x.T
+
+
+@rule(aten.transpose.int)
+def _transpose(x: Tensor, a: int, b: int) -> Tensor:
+    return x.swapaxes(a, b) if x.ndim else x
+
+
+@rule(aten.expand.default, aten.expand_copy.default)
 def _expand(x: Tensor, shape: Sequence[int], implicit: bool = False) -> Tensor:
     new = len(shape) - x.ndim
     extents = [x.shape[axis - new] if extent == -1 else extent for axis, extent in enumerate(shape)]
     return ir.broadcast_to(x, extents)
 
 
-@rule(aten.squeeze.dims)
-def _squeeze(x: Tensor, dims: Sequence[int]) -> Tensor:
-    return x.squeeze([dim for dim in dims if x.shape[dim] == 1]) if x.ndim else x
+@rule(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default)
+def _squeeze(x: Tensor, dims: int | Sequence[int] | None = None) -> Tensor:
+    if not x.ndim:
+        return x
+    named = range(x.ndim) if dims is None else [dims] if isinstance(dims, int) else dims
+    return x.squeeze([dim for dim in named if x.shape[dim] == 1])
 
 
 rule(aten.unsqueeze.default)(ir.expand_dims)
@@ -86,10 +105,21 @@ def _select(x: Tensor, dim: int, index: int) -> Tensor:
     return x[_at(x, dim, index)]
 
 
-@rule(aten.split_with_sizes.default)
+@rule(aten.split_with_sizes.default, aten.split_with_sizes_copy.default)
 def _split_with_sizes(x: Tensor, sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     starts = [sum(sizes[:position]) for position in range(len(sizes))]
     return tuple(x[_at(x, dim, slice(start, start + size))] for start, size in zip(starts, sizes, strict=True))
+
+
+@rule(aten.split.Tensor)
+def _split(x: Tensor, size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    extent = x.shape[dim]
+    return tuple(x[_at(x, dim, slice(start, start + size))] for start in range(0, max(extent, 1), max(size, 1)))
+
+
+@rule(aten.unbind.int)
+def _unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return tuple(x[_at(x, dim, position)] for position in range(x.shape[dim]))
 
 
 rule(aten.diagonal.default)(ir.diagonal)
@@ -210,3 +240,12 @@ def _diagonal_scatter(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0,
     of_row = ir.take(source.astype(x.element), row - max(0, -offset), source.ndim - 1, mode="clip")
     changed = ir.where(is_on, ir.expand_dims(of_row, of_row.ndim), moved)
     return changed.permute([order.index(axis) for axis in range(x.ndim)])
+
+
+@rule(aten.roll.default)
+def _roll(x: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    return ir.roll(x, shifts, dims if isinstance(dims, int) or dims else None)
+
+
+rule(aten.tril.default)(ir.tril)
+rule(aten.triu.default)(ir.triu)

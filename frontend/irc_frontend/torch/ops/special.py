@@ -132,7 +132,7 @@ def _power(x: Tensor, n: int) -> Tensor:
     return total
 
 
-rule(aten.erfc.default, promotion=FLOAT)(in_f64(erfc))
+rule(aten.erfc.default, aten.special_erfc.default, promotion=FLOAT)(in_f64(erfc))
 
 
 @rule(aten.special_erfcx.default, promotion=FLOAT)
