@@ -1,8 +1,8 @@
 """Which stream each step of a plan runs on, and which waits that needs.
 
 Steps are numbered in a topological order. A step goes on a stream whose last step it depends on anyway, so that a chain
-stays on one stream; independent steps that are too small for the device, and take longer than a fork, get streams of
-their own, up to a limit. A wait is added only for a dependency that neither the streams nor earlier waits order.
+stays on one stream; independent steps that are too small for the device get streams of their own, up to a limit. A
+wait is added only for a dependency that neither the streams nor earlier waits already order.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Schedule:
 def schedule(
     dependencies: Sequence[Sequence[int]],
     max_streams: int = MAX_STREAMS,
-    following: Collection[int] = (),
+    filling: Collection[int] = (),
     apart: Collection[int] = (),
 ) -> Schedule:
-    """Schedules steps, given for each the earlier steps that it depends on. `following` are those that gain nothing
-    beside others, as they fill the device by themselves or take no longer than a fork: they follow what they need on
-    its stream, without a wait. `apart` are those that run on one further stream of their own, in their order."""
+    """Schedules steps, given for each the earlier steps that it depends on. `filling` are those that fill the device by
+    themselves: beside others they gain nothing, so that they follow what they need on its stream, without a wait.
+    `apart` are those that run on one further stream of their own, in their order."""
     made = Schedule()
     lasts: list[int] = []
     last_apart: int | None = None
@@ -68,10 +68,10 @@ def schedule(
             stream, before = _APART, 0 if last_apart is None else _through(made, last_apart)
             last_apart = step
         else:
-            most = min(max_streams, max(1, len(lasts))) if step in following else max_streams
+            most = min(max_streams, max(1, len(lasts))) if step in filling else max_streams
             stream = _choose_stream(needs, ancestors[step], lasts, most)
             beside = [need for need in needs if need not in apart]
-            if step in following and beside and stream < len(lasts) and lasts[stream] not in needs:
+            if step in filling and beside and stream < len(lasts) and lasts[stream] not in needs:
                 stream = made.stream[max(beside)]
             before = _through(made, lasts[stream]) if stream < len(lasts) else 0
             lasts[stream:] = [step, *lasts[stream + 1 :]]

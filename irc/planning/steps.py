@@ -60,10 +60,8 @@ class Steps:
     """The steps of one function, the constants that they read, and the results that launches write in place. A value's
     root is what holds its bytes: an argument, a constant or the result of a launch."""
 
-    def __init__(self, module: ModuleOp, function: FuncOp, sets: int, processors: int, least: int):
-        """`processors`: a kernel of as many blocks fills the device. `least`: bytes that a launch moves that may have a
-        stream of its own."""
-        self._least = least
+    def __init__(self, module: ModuleOp, function: FuncOp, sets: int, processors: int):
+        """`processors`: a kernel of as many blocks fills the device."""
         self._function = function
         self._max_sets = sets
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
@@ -82,21 +80,9 @@ class Steps:
         self._collect()
 
     @property
-    def following(self) -> set[int]:
-        """The numbers of the steps that gain nothing beside others: they fill the device, or end as soon as a fork and
-        a join would."""
-        return {
-            index
-            for index, step in enumerate(self.steps)
-            if step.kernel in self._filling or (step.kernel is not None and self._moved(step) < self._least)
-        }
-
-    def _moved(self, step: Step) -> int:
-        """Bytes that a launch reads and writes, but for arrays of which it writes single elements."""
-        assert step.kernel is not None
-        kept = {number for pair in self.kernels[step.kernel].updated_pairs for number in pair}
-        operands = [[*each.reads, *each.writes] for each in step.sets]
-        return sum(bytes_of(x.type) for each in operands for number, x in enumerate(each) if number not in kept)
+    def filling(self) -> set[int]:
+        """The numbers of the steps that fill the device."""
+        return {index for index, step in enumerate(self.steps) if step.kernel in self._filling}
 
     @property
     def collectives(self) -> set[int]:

@@ -185,9 +185,9 @@ def test_streams_take_turns_in_the_order_of_enqueuing() -> None:
 
 
 def test_steps_that_fill_the_device_get_no_stream_of_their_own() -> None:
-    assert schedule([[], [], []], following={0, 1, 2}).stream == [0, 0, 0]
-    assert schedule([[], [], []], following={1}).stream == [0, 0, 1]
-    assert schedule([[], [], [], [1]], following={3}).stream == [0, 1, 2, 1]
+    assert schedule([[], [], []], filling={0, 1, 2}).stream == [0, 0, 0]
+    assert schedule([[], [], []], filling={1}).stream == [0, 0, 1]
+    assert schedule([[], [], [], [1]], filling={3}).stream == [0, 1, 2, 1]
 
 
 @given(graphs(), st.integers(1, 4), st.data())
@@ -257,14 +257,12 @@ cuda.kernel @large(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [132, 1, 1] bloc
 """
 
 
-def plan_of(
-    function: str, streams: int = 8, *, sets: int = MAX_SETS, least: int = 0, overlap: bool = False
-) -> tuple[ModuleOp, PlanOp]:
+def plan_of(function: str, streams: int = 8, *, sets: int = MAX_SETS, overlap: bool = False) -> tuple[ModuleOp, PlanOp]:
     context = new_context()
     module = parse_ir(context, KERNELS + function, "test.mlir")
     if overlap:
         OverlapLaunchesPass().apply(context, module)
-    BuildHostPlanPass(streams=streams, sets=sets, least=least).apply(context, module)
+    BuildHostPlanPass(streams=streams, sets=sets).apply(context, module)
     module.verify()
     (plan,) = [op for op in module.ops if isinstance(op, PlanOp)]
     return module, plan

@@ -18,22 +18,17 @@ from irc.planning.schedule import MAX_STREAMS, schedule
 from irc.planning.steps import Steps
 from irc.support.diagnostics import IrcError
 
-SHORT = 1 << 18
-"""Bytes in which a launch takes little longer than nothing at all: a fork and a join are two events, which take the
-host as long as two launches, and none of the launches behind them begins early."""
-
 
 @dataclass(frozen=True)
 class BuildHostPlanPass(Pass):
     """Turn each host function of launches into a static plan: arena offsets, streams, events.
 
     Intermediate arrays get ranges of one arena, and share bytes when their lifetimes do not meet. Launches that do not
-    depend on each other and are too small for the device run side by side: those of one kernel as one launch of up
-    to `sets` sets of operands, others that move `least` bytes and more on different streams, at most `streams` of
-    them; a wait stands only where nothing else orders two steps. A result that belongs to a donated argument
-    (`irc.donated`) is written to its memory behind everything that reads it, by the kernel itself where that may
-    work in place, by a copy otherwise. Arrays that a kernel adds to are set to zero before it: those that nobody
-    reads, its counters, all at once when the plan begins.
+    depend on each other and are too small for the device run side by side: those of one kernel as one launch of up to
+    `sets` sets of operands, others on different streams, at most `streams` of them; a wait stands only where nothing
+    else orders two steps. A result that belongs to a donated argument (`irc.donated`) is written to its memory behind
+    everything that reads it, by the kernel itself where that may work in place, by a copy otherwise. Arrays that a
+    kernel adds to are set to zero before it: those that nobody reads, its counters, all at once when the plan begins.
     What ranks do together (`nd.all_reduce`) runs on one further stream, in its order, beside the launches. A function
     with an op that has no kernel is an error at that op.
 
@@ -51,16 +46,13 @@ class BuildHostPlanPass(Pass):
     sets: int = MAX_SETS
     """The most sets of operands of a launch; 1 leaves each launch alone."""
 
-    least: int = SHORT
-    """Bytes that a launch moves that may have a stream of its own."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name in ("streams", "sets"):
             if (count := getattr(self, name)) < 1:
                 raise IrcError(f"build-host-plan: expected one of {name} or more, found {name}={count}")
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
-            steps = Steps(op, function, self.sets, target_of(op).sms, self.least)
-            made = schedule([step.needs for step in steps.steps], self.streams, steps.following, steps.collectives)
+            steps = Steps(op, function, self.sets, target_of(op).sms)
+            made = schedule([step.needs for step in steps.steps], self.streams, steps.filling, steps.collectives)
             plan = PlanEmitter(function, steps, made).emit()
             block = block_of(function)
             block.insert_op_before(plan, function)

@@ -1,4 +1,4 @@
-// RUN: irc-opt %s -p 'build-host-plan{least=0}' | filecheck %s
+// RUN: irc-opt %s -p build-host-plan | filecheck %s
 
 cuda.kernel @add(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] {
   cuda.return

@@ -1,5 +1,5 @@
-// RUN: irc-opt %s -p 'build-host-plan{least=0}' | filecheck %s
-// RUN: irc-opt %s -p 'build-host-plan{least=0 sets=1}' | filecheck %s --check-prefix ALONE
+// RUN: irc-opt %s -p build-host-plan | filecheck %s
+// RUN: irc-opt %s -p 'build-host-plan{sets=1}' | filecheck %s --check-prefix ALONE
 
 cuda.kernel @update(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] in_place [0, 2] {
   cuda.return
