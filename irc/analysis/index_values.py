@@ -9,7 +9,7 @@ from math import gcd
 from typing import TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from irc.dialects.tile import ForTilesOp, LoadIndexOp
 from irc.ir.properties import constant_of
@@ -99,6 +99,12 @@ def slope(value: SSAValue, by: SSAValue) -> int | None:
     """1 where a value may rise and never falls as `by` grows, -1 where it may fall and never rises, 0 where it does not
     depend on it; None where that is not known."""
     return _once(partial(_slope, by=by), value)
+
+
+def is_even(op: Operation, by: SSAValue) -> bool:
+    """Whether the loops within an op are known to have as many iterations, whatever `by` is."""
+    bounds = (bound for each in op.walk() if isinstance(each, scf.ForOp) for bound in (each.lb, each.ub, each.step))
+    return all(slope(bound, by) == 0 for bound in bounds)
 
 
 def _slope(value: SSAValue, of: Callable[[SSAValue], int | None], by: SSAValue) -> int | None:

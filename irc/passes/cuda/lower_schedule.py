@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from irc.analysis.index_values import slope
+from irc.analysis.index_values import is_even
 from irc.analysis.invariants import SCHEDULED, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
@@ -202,11 +202,15 @@ def _body(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index,
 def _meets_same_phases(loop: tile.ForTilesOp, turns: int) -> bool:
     """Whether a block would meet the same phases, the tiles that follow one another, in each of its turns, and phases
     differ in their iterations."""
-    phases = prod(loop.tile_counts[dim] for dim in loop.fastest_dims)
+    phases = _phases(loop)
     if phases == 1 or turns % phases or loop.schedule_name != "persistent" or cluster_count(loop) <= turns:
         return False
-    bounds = [bound for op in loop.walk() if isinstance(op, scf.ForOp) for bound in (op.lb, op.ub, op.step)]
-    return any(slope(bound, loop.offsets[dim]) != 0 for dim in loop.fastest_dims for bound in bounds)
+    return not all(is_even(loop, loop.offsets[dim]) for dim in loop.fastest_dims)
+
+
+def _phases(loop: tile.ForTilesOp) -> int:
+    """How many tiles follow one another first."""
+    return prod(loop.tile_counts[dim] for dim in loop.fastest_dims)
 
 
 def _turned(e: Emitter, at: Index, phases: int, around: int) -> Index:
@@ -219,7 +223,7 @@ def _turned(e: Emitter, at: Index, phases: int, around: int) -> Index:
 def _offsets(e: Emitter, loop: tile.ForTilesOp, counts: Sequence[Index], at: Index, around: int | None) -> list[Index]:
     """`around`: the tiles of a turn, where blocks go on to another phase in the next one."""
     if around is not None:
-        at = _turned(e, at, prod(loop.tile_counts[dim] for dim in loop.fastest_dims), around)
+        at = _turned(e, at, _phases(loop), around)
     indices = _indices(e, loop, counts, at)
     for dim in loop.reversed_dims:
         indices[dim] = e.sub(e.sub(counts[dim], 1), indices[dim])

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
-from irc.analysis.index_values import opposite, slope, together
+from irc.analysis.index_values import is_even, opposite, slope, together
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
@@ -58,14 +58,8 @@ def _shares_sectors(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
     if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
         return False
     stores = [op for op in loop.walk() if isinstance(op, tile.StoreOp) and offset in (*op.offsets, *op.symbols)]
-    most = SECTOR_BYTES * (ROWS if _is_even(loop, offset) else ELEMENTS)
+    most = SECTOR_BYTES * (ROWS if is_even(loop, offset) else ELEMENTS)
     return any((apart := _apart(store, offset)) < most and apart % SECTOR_BYTES for store in stores)
-
-
-def _is_even(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
-    """Whether loops of all tiles along a dimension are known to have as many iterations."""
-    bounds = (bound for op in loop.walk() if isinstance(op, scf.ForOp) for bound in (op.lb, op.ub, op.step))
-    return all(slope(bound, offset) == 0 for bound in bounds)
 
 
 def _apart(store: tile.StoreOp, offset: SSAValue) -> int:
