@@ -72,7 +72,11 @@ class _Building:
         self._levels = levels(
             module, ("nd", "kernel", "programs", "tile", "all"), lowered=self._begin_kernels, **options
         )
-        with self._compilations, _processes(module) as processes, _tiled_by(processes):
+        with (
+            self._compilations,
+            _processes(module) as processes,
+            tiled_by(None if processes is None else partial(tile_apart, processes)),
+        ):
             for level, lowered in self._levels:
                 if level != "programs":
                     self._note(level, lowered)
@@ -140,16 +144,6 @@ def _processes(module: ModuleOp) -> Generator[KernelProcesses | None]:
         return
     with kernel_processes(len(ops_in(module))) as processes:
         yield processes
-
-
-@contextmanager
-def _tiled_by(processes: KernelProcesses | None) -> Generator[None]:
-    """In the block the processes tile kernels, if there are any."""
-    if processes is None:
-        yield
-        return
-    with tiled_by(partial(tile_apart, processes)):
-        yield
 
 
 def simulate(module: ModuleOp, **options: Any) -> Executable:

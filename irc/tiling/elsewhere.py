@@ -33,8 +33,8 @@ _tiler: ContextVar[Tiler | None] = ContextVar("irc_tiler", default=None)
 
 
 @contextmanager
-def tiled_by(tiler: Tiler) -> Generator[None]:
-    """In the block `tile-kernels` asks the tiler first."""
+def tiled_by(tiler: Tiler | None) -> Generator[None]:
+    """In the block `tile-kernels` asks the tiler first, if there is one."""
     token = _tiler.set(tiler)
     try:
         yield
