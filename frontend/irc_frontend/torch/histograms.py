@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -92,10 +93,8 @@ def _counted(x: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density:
     places, is_inside, shape = found[0][0], found[0][1], [each.shape[0] - 1 for each in edges]
     for (place, is_within), extent in zip(found[1:], shape[1:], strict=True):
         places, is_inside = places * extent + place, is_inside & is_within
-    count = 1
-    for extent in shape:
-        count *= extent
-    sums = _sums(places, is_inside, None if weight is None else weight.reshape(-1), count, x.dtype).reshape(shape)
+    weights = None if weight is None else weight.reshape(-1)
+    sums = _sums(places, is_inside, weights, prod(shape), x.dtype).reshape(shape)
     if not density:
         return sums
     sums = sums / sums.sum()
