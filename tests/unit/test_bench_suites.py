@@ -19,7 +19,7 @@ from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated
 from irc_tools.bench.suite import FIRST_CALL, FOLDER, Row, known_suites, load_suite
-from irc_tools.bench.torch_steps import body_function
+from irc_tools.bench.torch_steps import body_function, built_for_sizes
 
 SUITES = {name: load_suite(name) for name in known_suites()}
 NAMED = [(f"{name}: {row.name}", row) for name, suite in SUITES.items() for row in suite.rows]
@@ -211,6 +211,7 @@ def test_bars_hold_within_one_percent() -> None:
 
 CONVOLUTION = "[[convolutions]]\nname = 'a'\nx = [1, 2, 3, 4]\noutputs = 2\nwindow = [1, 1]\n"
 ROW = '[[rows]]\nname = "a"\nprogram = "p"\n'
+MODEL = "[[rows]]\nname = 'b'\nmodel = 'return None'\n"
 FIRST = "[[rows]]\nname = 'b'\nmodel = 'return None'\nclock = 'first call'\n"
 
 
@@ -234,6 +235,10 @@ FIRST = "[[rows]]\nname = 'b'\nmodel = 'return None'\nclock = 'first call'\n"
         ("peers = ['eager']\n" + FIRST, "row 'b': a first call is of a model"),
         (ROW + FIRST, "rows whose clock is 'first call' are a suite of their own"),
         ("base = 1\n" + ROW, "base: expected a list of strings"),
+        (ROW + "sizes = { n = [1] }", "row 'a': sizes are of a model that is called more than once"),
+        (FIRST + "sizes = { n = [1] }", "row 'b': sizes are of a model that is called more than once"),
+        (MODEL + "sizes = { n = [1, 0] }", "sizes: expected a table of lists of positive integers"),
+        (MODEL + "sizes = { n = [1, 2], m = [1] }", "sizes: expected lists of one length"),
         (ROW + "[[rows]]\nname = 'b'\nbase = 'c'", "row 'b': no row 'c' is before it"),
         (
             "[random]\nseed = 1",
@@ -255,6 +260,15 @@ def test_suites_that_do_not_read(text: str, message: str, tmp_path: Path) -> Non
     with pytest.raises(IrcError) as caught:
         load_suite(str(path))
     assert message in caught.value.message
+
+
+def test_a_model_of_many_sizes_has_inputs_for_each() -> None:
+    torch = pytest.importorskip("torch")
+    (row,) = (row for row in SUITES["torch-dynamic"].rows if row.name.startswith("gated mlp"))
+    model, calls = built_for_sizes(torch, row.name, row.model, {"width": 8, "inner": 16}, row.swept)
+    assert [x.shape[0] for (x,) in calls] == list(row.sizes["rows"]) and model(calls[0][0]).shape == (2, 8)
+    with pytest.raises(IrcError, match="its model is given with a function of rows"):
+        built_for_sizes(torch, "a", "return None, []", {}, [{"rows": 1}])
 
 
 def test_the_folder_is_where_suites_are() -> None:

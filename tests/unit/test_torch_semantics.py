@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import irc
 from irc_frontend.evaluation import current_autotune
@@ -304,6 +305,37 @@ def test_kernels_of_a_class_are_right_for_its_sizes(seen: list[Compiled]) -> Non
             arguments = [*norm.parameters(), None, x, *first.parameters(), *second.parameters()]
             taken: list[Any] = [arguments[int(re.findall(r"\d+", node.name)[0])] for node in of_class.subgraph.inputs]
             torch.testing.assert_close(of_class.at({"s0": rows})(*taken), model(x), atol=0.02, rtol=0.02)
+
+
+class Packed(nn.Module):
+    """Attention of words that are numbered, as libraries of models do it: which sequence a word is of is found from the
+    numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.of_places, self.qkv = nn.Embedding(10, 16), nn.Embedding(100, 16), nn.Linear(16, 48)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        batch, length = words.shape
+        places = torch.arange(length).unsqueeze(0)
+        numbers = places.expand(batch, -1)
+        of = (torch.diff(numbers, prepend=numbers[:, :1] - 1, dim=-1) != 1).cumsum(-1)
+        each, row, column = torch.arange(batch)[:, None, None, None], places[:, None, :, None], places[:, None, None]
+        seen = (column <= row) & (of[each, row] == of[each, column])
+        x = self.table(words) + self.of_places(places)
+        q, k, v = (part.view(batch, length, 2, 8).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        return x + F.scaled_dot_product_attention(q, k, v, seen).transpose(1, 2).flatten(2)
+
+
+def test_packed_sequences_of_changing_lengths_are_by_classes(seen: list[Compiled]) -> None:
+    model = Packed()
+    run = compiled(model, dynamic=True)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("error")
+        for batch, length in [(2, 9), (3, 40), (8, 64), (2, 65), (5, 99), (7, 10), (4, 33), (6, 17), (2, 20), (3, 70)]:
+            words = torch.randint(0, 10, (batch, length))
+            torch.testing.assert_close(run(words), model(words))
+    assert len(seen) == 2
 
 
 def test_training_with_changing_shapes_is_by_classes(seen: list[Compiled]) -> None:

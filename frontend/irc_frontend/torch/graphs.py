@@ -24,6 +24,7 @@ from irc_frontend.dims import NotOne
 from irc_frontend.torch.complexes import with_real_parts
 from irc_frontend.torch.division import Division, Subgraph, divide
 from irc_frontend.torch.flex import with_flex_attention
+from irc_frontend.torch.linear_integers import fold_linear_integers
 from irc_frontend.torch.preparation import drop_new_strides, results_of, strides_of, with_channels_last
 from irc_frontend.torch.program import CompiledSubgraph, module_of
 from irc_frontend.torch.repeats import without_repeats
@@ -196,6 +197,7 @@ def _prepared(module: GraphModule) -> GraphModule:
 
 def _simplified(module: GraphModule) -> GraphModule:
     graph = without_repeats(with_flex_attention(module).graph)
+    fold_linear_integers(graph)
     drop_new_strides(graph)
     return GraphModule(module, graph)
 

@@ -61,10 +61,16 @@ class Row:
     clock: str = "device"
     tolerance: Mapping[str, float] = field(default_factory=dict[str, float])
     model: str = ""
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     loss: str = ""
     any_order: bool = False
     kernel: KernelCall | None = None
     triton: PythonFunction | None = None
+
+    @property
+    def swept(self) -> list[dict[str, int]]:
+        """The values of the dims of `sizes`, in turn. Empty where there are none."""
+        return [dict(zip(self.sizes, each, strict=True)) for each in zip(*self.sizes.values(), strict=True)]
 
     @property
     def is_compiled(self) -> bool:
@@ -175,6 +181,7 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         program=read_text(path.parent / table["file"]) if "file" in table else str(table.get("program", "")),
         model=str(table.get("model", "")),
         loss=str(table.get("loss", "")),
+        sizes=_sizes(table, where),
         group=str(table.get("group", "")),
         dims=_integers(table.get("dims", {}), f"{where}: dims"),
         small=_integers(table.get("small", {}), f"{where}: small"),
@@ -190,6 +197,23 @@ def _row(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> Row:
         kernel=_kernel_call(table, path.parent, where),
         triton=python_function(str(table["triton"]), path.parent, where) if "triton" in table else None,
     )
+
+
+def _sizes(table: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
+    """The dims that change from one call of a model to the next: lists of as many values."""
+    sizes = table.get("sizes", {})
+    if not sizes:
+        return {}
+    if "model" not in table or table.get("clock") == FIRST_CALL:
+        raise IrcError(f"{where}: sizes are of a model that is called more than once")
+    if not isinstance(sizes, dict) or not all(
+        isinstance(values, list) and values and all(type(n) is int and n > 0 for n in values)
+        for values in sizes.values()
+    ):
+        raise IrcError(f"{where}: sizes: expected a table of lists of positive integers")
+    if len({len(values) for values in sizes.values()}) > 1:
+        raise IrcError(f"{where}: sizes: expected lists of one length")
+    return {name: tuple(values) for name, values in sizes.items()}
 
 
 def _kernel_call(table: dict[str, Any], folder: Path, where: str) -> KernelCall | None:

@@ -52,8 +52,23 @@ def body_function(row: str, body: str, arguments: Sequence[str], namespace: dict
 
 def built(torch: Any, row: str, body: str, dims: Mapping[str, int]) -> tuple[Any, list[Any]]:
     """The model of a row's body, and its inputs."""
-    model, inputs = body_function(row, body, list(dims), {"torch": torch, "vary_norms": vary_norms})(**dims)
+    model, inputs = _of_body(torch, row, body, dims)
     return model, list(inputs)
+
+
+def built_for_sizes(
+    torch: Any, row: str, body: str, dims: Mapping[str, int], swept: Sequence[Mapping[str, int]]
+) -> tuple[Any, list[list[Any]]]:
+    """The model of a row's body, and its inputs for each of the sizes: the body gives a function of these."""
+    model, inputs_of = _of_body(torch, row, body, dims)
+    if not callable(inputs_of):
+        raise IrcError(f"row {row!r}: with sizes, its model is given with a function of {', '.join(swept[0])}")
+    make: Any = inputs_of
+    return model, [list(make(**sizes)) for sizes in swept]
+
+
+def _of_body(torch: Any, row: str, body: str, dims: Mapping[str, int]) -> tuple[Any, Any]:
+    return body_function(row, body, list(dims), {"torch": torch, "vary_norms": vary_norms})(**dims)
 
 
 def vary_norms(model: Any) -> None:
