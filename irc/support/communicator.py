@@ -16,7 +16,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 class Communicator(Protocol):
     """Exchanges arrays of the host with the ranks that differ along some axes of the mesh alone. Every rank of a group
-    calls the same, in the same order. IrcError where another rank is gone."""
+    calls the same, in the same order. A rank may write over its arrays as soon as its call returns, whatever the others
+    still do. IrcError where another rank is gone."""
 
     def all_reduce(self, arrays: Sequence[Array], monoid: str, axes: Sequence[str]) -> list[Array]:
         """For each array the `sum`, `prod`, `max` or `min` over the ranks, element by element."""

@@ -39,7 +39,8 @@ class _Rank:
 
     def _exchanged(self, arrays: Sequence[Array], axes: Sequence[str]) -> list[Sequence[Array]]:
         meeting = self._meeting
-        meeting.arrays[self._rank] = arrays
+        # Copies: a plan writes over what it gave, while other ranks still add it up.
+        meeting.arrays[self._rank] = [np.array(x) for x in arrays]
         meeting.barrier.wait()
         found = [meeting.arrays[rank] for rank in meeting.mesh.group(self._rank, axes)]
         meeting.barrier.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import long, seeds
-from ranks_in_threads import on_ranks
+from ranks_in_threads import JOINED, on_ranks
 
 import irc
 from irc.dialects.nd import element_of, shape_of
@@ -17,6 +18,7 @@ from irc.driver.lowering import levels
 from irc.driver.partitioning import partitioned
 from irc.driver.program import load
 from irc.interpreters.nd.interpreter import entry, evaluate
+from irc.support.communicator import communicator
 from irc.support.mesh import Mesh, Sharding
 
 MESHES = [Mesh(("data",), (2,)), Mesh(("data", "model"), (2, 2))]
@@ -115,6 +117,26 @@ def test_targets_run_collectives(target: str) -> None:
     for rank, results in enumerate(on_ranks(mesh, run)):
         for found, whole, sharding in zip(results, expected, made.results, strict=True):
             np.testing.assert_allclose(found, whole[mesh.part(rank, whole.shape, sharding)], rtol=1e-5, atol=1e-6)
+
+
+def test_a_rank_may_write_over_what_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a plan does, whose arena has other arrays there: rank 0 does it before the others have added anything up."""
+    own, written = threading.local(), threading.Event()
+
+    def late(a: Any, b: Any) -> Any:
+        assert own.rank == 0 or written.wait(60)
+        return np.add(a, b)
+
+    def run(rank: int) -> Any:
+        own.rank, x = rank, np.full(4, rank + 1.0)
+        (found,) = communicator().all_reduce([x], "sum", ("data", "model"))
+        x[:] = np.nan
+        if rank == 0:
+            written.set()
+        return found
+
+    monkeypatch.setitem(JOINED, "sum", late)
+    np.testing.assert_array_equal(on_ranks(MESHES[1], run), np.full((4, 4), 10.0))
 
 
 def test_what_updates_are_added_to_is_added_once() -> None:
