@@ -2,7 +2,7 @@
 
 The numbers of the plan stand for products with the extents (`irc.support.extents`). Grids, tensor maps and ranges of
 arrays follow from the sizes, and so does the arena: buffers that lie apart in the plan lie apart in the call, in the
-same order.
+same order, and counters that one step zeros lie in its range.
 """
 
 from __future__ import annotations
@@ -94,20 +94,51 @@ class SizedPlan:
         self.plan = plan
         ranges = sorted({(b.offset, b.size) for b in _buffers(plan) if b.space == "arena"})
         self._before = {each: _right_before(each, ranges) for each in ranges}
+        self._within = _within_zeroed(plan, ranges)
 
     def at(self, sizes: Sizes) -> Plan:
         """The plan of a call with these sizes."""
-        placed: dict[Range, int] = {}
-        ends: dict[Range, int] = {}
-        for each, before in self._before.items():
-            placed[each] = max((ends[other] for other in before), default=0)
-            ends[each] = placed[each] + round_up(sized(each[1], self.plan.dims, sizes), ALIGNMENT)
+        placed = self._placed(sizes)
+        ends = (start + self._size(each, sizes) for each, start in placed.items())
         steps = tuple(map(_Call(self.plan, sizes, placed).step, self.plan.steps))
-        return replace(self.plan, steps=steps, arena=max(ends.values(), default=0), dims=())
+        return replace(self.plan, steps=steps, arena=max(ends, default=0), dims=())
+
+    def _placed(self, sizes: Sizes) -> dict[Range, int]:
+        """Where the plan's ranges of the arena begin in the call: behind all that lies before them, and where they did
+        in what is zeroed as one. The plan's own offsets would do, as no size is larger than the number that stands for
+        it: these are the least that do."""
+        lengths = {each: self._size(each, sizes) for each in self._before}
+        placed, moved = dict.fromkeys(self._before, 0), True
+        while moved:
+            known = dict(placed)
+            for each, before in self._before.items():
+                placed[each] = max([known[each], *(placed[other] + lengths[other] for other in before)])
+            for (whole, each), offset in self._within.items():
+                placed[each] = max(placed[each], placed[whole] + offset)
+                placed[whole] = placed[each] - offset
+            moved = placed != known
+        return placed
+
+    def _size(self, each: Range, sizes: Sizes) -> int:
+        """Bytes of the arena that a range takes in the call."""
+        return round_up(sized(each[1], self.plan.dims, sizes), ALIGNMENT)
 
 
 Range: TypeAlias = tuple[int, int]
 """An offset in the arena, and a size."""
+
+
+def _within_zeroed(plan: Plan, ranges: Sequence[Range]) -> dict[tuple[Range, Range], int]:
+    """The pairs of a range that a step zeros and one inside of it, with where that begins in it: counters that several
+    kernels have, mostly. Their sizes are fixed."""
+    zeroed = {(b.offset, b.size) for step in plan.steps if isinstance(step, Memset) for b in [step.buffer]}
+    return {
+        ((start, size), each): each[0] - start
+        for start, size in zeroed.intersection(ranges)
+        if not varying(size, plan.dims)
+        for each in ranges
+        if each != (start, size) and start <= each[0] and sum(each) <= start + size
+    }
 
 
 def _right_before(each: Range, ranges: Sequence[Range]) -> list[Range]:

@@ -20,7 +20,7 @@ from irc.planning.arena import Lifetime, place
 from irc.runtime import cuda
 from irc.runtime.artifact import Artifact
 from irc.runtime.cuda import CudaProgram, executable_of
-from irc.runtime.plan import Buffer, Launch, Memset, Plan, TensorMap
+from irc.runtime.plan import Buffer, Copy, Launch, Memset, Plan, TensorMap
 from irc.runtime.sizes import SizedPlan
 from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, dim_of, extent_text, sized, varying
@@ -212,6 +212,32 @@ def test_buffers_that_lie_apart_in_a_plan_lie_apart_in_a_call(seed: int):
         for (a, x), (b, y) in product(zip(buffers, found, strict=True), repeat=2):
             if a.offset + a.size <= b.offset:
                 assert x.offset + x.size <= y.offset
+
+
+@pytest.mark.parametrize("seed", [*range(8), 337, 534, 851, 1394])
+def test_what_is_zeroed_together_lies_together_in_a_call(seed: int):
+    """Counters side by side, which the first step of a drawn chain zeros and others use, among buffers that grow. Of
+    the last four seeds a buffer that is made later ends between two counters."""
+    rng, dim = np.random.default_rng(seed), dim_of("N", 1, 600, 1)
+    sizes = [int(n) * (dim.stand_in if rng.random() < 0.5 else 5) for n in rng.integers(1, 300, 12)]
+    made = [int(n) for n in rng.integers(1, 12, 12)]
+    lifetimes = [Lifetime(n, step, (int(rng.integers(step, 14)),)) for n, step in zip(sizes, made, strict=True)]
+    zeroed, last = 2 * 256 + 4, int(rng.integers(1, 12))
+    placed = place([Lifetime(zeroed, 0, (last,)), *lifetimes], [(1 << step) - 1 for step in range(14)])
+    first, *offsets = placed.offsets
+    buffers = [Buffer("arena", 0, at, n) for at, n in zip(offsets, sizes, strict=True)]
+    counters = [Buffer("arena", 0, first + 256 * number, 4) for number in range(3)]
+    steps = [Memset(Buffer("arena", 0, first, zeroed), 0, 0), *(Copy(a, b, 0) for a, b in product(counters, buffers))]
+    sized = SizedPlan(Plan("f", placed.size, 1, 0, (), tuple(steps), dims=(dim,)))
+    for size in (1, 30, 599, 600):
+        call = sized.at({"N": size})
+        base, *copies = call.steps
+        assert isinstance(base, Memset)
+        assert call.arena <= placed.size
+        for before, step in zip(steps[1:], copies, strict=True):
+            assert isinstance(before, Copy) and isinstance(step, Copy)
+            assert step.source.offset - base.buffer.offset == before.source.offset - first
+            assert first + zeroed > before.destination.offset or base.buffer.offset + zeroed <= step.destination.offset
 
 
 def test_kernels_are_loaded_once_for_all_sizes(monkeypatch: pytest.MonkeyPatch):
