@@ -37,5 +37,10 @@ class LaunchableInterface(Operation, ABC):
 
     @property
     @abstractmethod
+    def overlapping(self) -> frozenset[int]:
+        """The operands whose memory may be that of another one."""
+
+    @property
+    @abstractmethod
     def max_sets(self) -> int:
         """How many sets of operands a launch has at most."""

@@ -81,6 +81,7 @@ def _check_launch(launch: LaunchOp, kernel: LaunchableInterface | None) -> None:
         )
     for operands in launch.operand_sets:
         _check_operands(launch, operands, kernel)
+        _check_apart(launch, operands, kernel)
     if launch.sets.value.data > 1:
         _check_sets(launch, kernel)
 
@@ -94,6 +95,22 @@ def _check_operands(launch: LaunchOp, operands: Sequence[SSAValue], kernel: Laun
         memory = kernel.takes_memory(argument)
         if memory != isinstance(passed, BufferType) or (not memory and passed != argument.type):
             raise VerifyException(f"expected operand {operand} of {launch.kernel} for {argument.type}, found {passed}")
+
+
+def _check_apart(launch: LaunchOp, operands: Sequence[SSAValue], kernel: LaunchableInterface) -> None:
+    """Operands of which the kernel writes one share bytes only where it knows that they may: elsewhere its code says
+    that they do not."""
+    accesses = [
+        (number, extent_of(operands[number]), writes)
+        for number, writes in sorted(set(zip(kernel.operand_of_argument, kernel.written, strict=True)))
+        if isinstance(operands[number].type, BufferType)
+    ]
+    for written, extent in [(number, extent) for number, extent, writes in accesses if writes]:
+        for other, touched, _ in accesses:
+            if other != written and touched.overlaps(extent) and not {written, other} <= kernel.overlapping:
+                raise VerifyException(
+                    f"expected operands {other} and {written} of {launch.kernel} apart, found {_range(extent)} in both"
+                )
 
 
 def _check_sets(launch: LaunchOp, kernel: LaunchableInterface) -> None:

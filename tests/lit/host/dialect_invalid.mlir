@@ -86,3 +86,21 @@ host.plan @f(%x, %y) : (tensor<16xf32>) -> tensor<16xf32> streams 2 {
   host.return
 }
 // CHECK: expected an event between steps 0 (host.memset) and 1 (host.memset), which share bytes 8 to 64, found none
+
+// -----
+
+// One array as two operands, of which the kernel writes one. It may be those of which the kernel says so.
+cuda.kernel @over(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] aliased [0, 1] {
+  cuda.return
+}
+cuda.kernel @k(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] aliased [0, 2] {
+  cuda.return
+}
+host.plan @f(%x, %y, %out) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+  %half = host.buffer %y {offset = 64} : !host.buffer<256> -> !host.buffer<128>
+  host.launch @over(%x, %x) : (!host.buffer<256>, !host.buffer<256>)
+  host.launch @k(%x, %y, %x) : (!host.buffer<256>, !host.buffer<256>, !host.buffer<256>)
+  host.launch @k(%x, %y, %half) : (!host.buffer<256>, !host.buffer<256>, !host.buffer<128>)
+  host.return
+}
+// CHECK: expected operands 1 and 2 of @k apart, found bytes 64 to 192 in both
