@@ -129,6 +129,11 @@ class Product:
         """Whether the program asks for sums of 16-bit operands that are as accurate as those of f32."""
         return self.precision == "f32" and self.lhs.is_float and self.lhs.size == 2
 
+    @property
+    def joined(self) -> int:
+        """Products of one left operand, at most: an instruction computes the columns of all of these."""
+        return self.count - self.lhs_count + 1
+
     def come_in_pairs(self, side: str, step: int) -> bool:
         """Whether tiles of `step` along a side, "m" or "n", are known to come in pairs."""
         return side not in self.varying and ceil_div(self.m if side == "m" else self.n, step) % 2 == 0
@@ -170,7 +175,7 @@ def product_of(kernel: FusedOp) -> Product:
         is_computed=any(stored_array(v) is None for core in cores for v in core.operands),
         lhs_made=_made(op, 0),
         rhs_made=_made(op, 1),
-        lhs_count=len({core.operands[0] for core in cores}),
+        lhs_count=len({(core.operands[0], iteration_of(core).inputs[0].map) for core in cores}),
         rhs_count=len({core.operands[1] for core in cores}),
         is_copied=all(_is_copied(core, operand) for core in cores for operand in (0, 1)),
         is_gathered=is_gathered,

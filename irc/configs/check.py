@@ -313,9 +313,9 @@ class _Check:
         depth = self._machine.wgmma[operands.operand]
         if tile["k"] % depth:
             raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile['k']}")
-        if wide * product.count > WGMMA_COLUMNS:
+        if wide * product.joined > WGMMA_COLUMNS:
             raise self._fail(
-                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.count} x {wide}",
+                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.joined} x {wide}",
                 "use a narrower tile",
             )
         is_across = product.is_copied and product.rhs_along == "n" and not config.swap_ab
@@ -323,7 +323,7 @@ class _Check:
         if wide % multiple:
             along = ", which are contiguous along N," if is_across else ""
             raise self._fail(f"columns of wgmma{along} are a multiple of {multiple}, found {wide}")
-        if not is_wgmma_width(wide * product.count, of_integers=product.lhs.is_integer):
+        if not is_wgmma_width(wide * product.joined, of_integers=product.lhs.is_integer):
             raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
 
     def _tcgen05(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:

@@ -122,7 +122,7 @@ def _columns(product: Product) -> list[int]:
     best: a thread has one number then in place of one for each of its columns."""
     if product.n <= COLUMNS:
         return [max(MIN_COLUMNS, power_of_two(product.n))]
-    widest = WGMMA_COLUMNS // product.count
+    widest = WGMMA_COLUMNS // product.joined
     step = NARROW_COLUMNS if can_be_narrow(product) else COLUMNS
     found = [n for n in range(COLUMNS, widest + 1, step) if product.is_copied or n == power_of_two(n)]
     fitting = [n for n in found if n >= product.row]

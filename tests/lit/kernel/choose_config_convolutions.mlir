@@ -246,3 +246,22 @@ func.func @narrow_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<16x3x16x1xbf16
   }
   func.return %fused : tensor<64x112x112x16xf32>
 }
+
+// Four products of different left operands: an instruction computes the columns of one, 96 of them.
+// CHECK:      @places_0 matmul config<tile = {m = 64, n = 96, k = 32}, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+func.func @places(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
+  %fused = kernel.fused @places_0 matmul (%x_1 = %x : tensor<453x31x28x32xbf16>, %w_1 = %w : tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
+    // core
+    %a = nd.conv %x_1, %w_1 {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+    %b = nd.conv %x_1, %w_1 {strides = [2, 2], low = [1, 0], high = [0, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+    %c = nd.conv %x_1, %w_1 {strides = [2, 2], low = [0, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+    %d = nd.conv %x_1, %w_1 {strides = [2, 2], low = [0, 0], high = [0, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+    // epilogue
+    %m0 = nd.maximum %a, %b : tensor<453x15x14x96xf32>
+    %m1 = nd.maximum %m0, %c : tensor<453x15x14x96xf32>
+    %m2 = nd.maximum %m1, %d : tensor<453x15x14x96xf32>
+    %y = nd.cast %m2 : tensor<453x15x14x96xf32> -> tensor<453x15x14x96xbf16>
+    kernel.yield %y : tensor<453x15x14x96xbf16>
+  }
+  func.return %fused : tensor<453x15x14x96xbf16>
+}
