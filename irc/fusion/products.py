@@ -39,10 +39,13 @@ from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
-from irc.ir.iteration import is_broadcast, iteration_of
+from irc.ir.iteration import Pattern, is_broadcast, iteration_of, pattern_of
 
 MAX_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
+
+MAX_PLACES = 4
+"""The same of one convolution at several places, which all multiply by one tile of its kernel."""
 
 MAX_PROLOGUE_COST = 12
 """Cheap ops for an element of an operand: each tile of a row or column of tiles repeats them."""
@@ -95,7 +98,8 @@ def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> Non
         return
     if any(is_streamed_right(graph.ops[each]) for each in (i, j)):
         return
-    if (cluster.members | other.members).bit_count() > MAX_PRODUCTS or not graph.can_merge(cluster, other):
+    most = MAX_PLACES if _is_moved(graph.ops[i], graph.ops[j]) else MAX_PRODUCTS
+    if (cluster.members | other.members).bit_count() > most or not graph.can_merge(cluster, other):
         return
     if cluster.downstream & other.members or other.downstream & cluster.members:
         return
@@ -103,14 +107,27 @@ def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> Non
 
 
 def _is_alike(graph: FusionGraph, i: int, j: int) -> bool:
-    """Whether the products have the same dimension numbers and types, and one operand in common, in the same place."""
+    """Whether the products have the same dimension numbers and types, and one operand in common, in the same place; or
+    are one convolution at several places."""
     a, b = graph.ops[i], graph.ops[j]
-    if a.properties != b.properties or a.results[0].type != b.results[0].type:
+    if a.results[0].type != b.results[0].type or (a.properties != b.properties and not _is_moved(a, b)):
         return False
     if any(x.type != y.type for x, y in zip(a.operands, b.operands, strict=True)):
         return False
     (x, y, *own), (z, w, *other) = a.operands, b.operands
     return own == other and (x is z or y is w)
+
+
+def _is_moved(a: Operation, b: Operation) -> bool:
+    """Whether convolutions are of the same arrays, and differ in what is before and behind x alone."""
+    if pattern_of(a) is not Pattern.CONVOLUTION or list(a.operands) != list(b.operands):
+        return False
+    return a.properties != b.properties and not _differing(a, b) - {"low", "high"}
+
+
+def _differing(a: Operation, b: Operation) -> set[str]:
+    """The properties that two ops do not have in common."""
+    return {name for name in {*a.properties, *b.properties} if a.properties.get(name) != b.properties.get(name)}
 
 
 def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:

@@ -4,10 +4,15 @@ steps, without conflicts."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
+import numpy as np
 import pytest
 from drawing import long
 from numerics.lowered import Lowered, lowered
+
+from irc.ir.dtypes import element_named
+from irc.support.integers import ceil_div
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Case:
 
 
 PADDED = "low=[1, 1], high=[1, 1]"
+POOL = 'reduce_window({{y}}, [1, 2, 2, 1], monoid="{}", strides=[1, 2, 2, 1])'
 SQUARE = Case((3, 9, 11, 64), (72, 3, 3, 64), (3, 9, 11, 72), PADDED)
 CASES = {
     "3x3": (SQUARE, 9),
@@ -273,3 +279,79 @@ def test_points_with_channels_first_are_copied(channels: int) -> None:
     program.check()
     *copies, _ = program.counts()
     assert len(copies) == (1 if channels == 32 else 2)
+
+
+POOLS = {
+    "largest": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=POOL.format("max")), 4),
+    "least": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=POOL.format("min")), 4),
+    "mean": (
+        Case((2, 8, 10, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=f"relu({POOL.format('sum')} * 0.25)"),
+        4,
+    ),
+    "f16": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, "f16", after=POOL.format("max")), 4),
+    "i8": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, "i8", after=POOL.format("max")), 4),
+    "one axis": (
+        Case(
+            (2, 39, 32),
+            (32, 3, 32),
+            (2, 13, 32),
+            "low=[2], high=[1]",
+            after='reduce_window({y}, [1, 3, 1], monoid="max", strides=[1, 3, 1])',
+        ),
+        3,
+    ),
+    "dilated, apart": (
+        Case(
+            (2, 13, 11, 32),
+            (48, 2, 3, 32),
+            (2, 5, 6, 48),
+            "low=[1, 2], high=[2, 2], dilation=[2, 2]",
+            after='reduce_window({y}, [1, 2, 1, 1], monoid="max", strides=[1, 3, 2, 1])',
+        ),
+        2,
+    ),
+    "at strides": (
+        Case(
+            (2, 17, 23, 32),
+            (48, 5, 3, 32),
+            (2, 4, 6, 48),
+            "strides=[2, 2], low=[2, 2], high=[2, 1]",
+            after=POOL.format("max"),
+        ),
+        4,
+    ),
+}
+"""Pools, and of how many places their windows are."""
+
+
+@long(3)
+@pytest.mark.parametrize("schedule", ["persistent", "pingpong"])
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_are_in_the_kernel_of_their_convolution(name: str, schedule: str) -> None:
+    case, places = POOLS[name]
+    program = case.lowered((64, 16, 32), always=True, schedule=schedule)
+    program.check(lazy=True)
+    (counts,) = program.counts()
+    pixels, taps = prod(case.result[:-1]), prod(case.w[1:-1])
+    tiles = ceil_div(pixels, 64) * ceil_div(case.result[-1], 16)
+    assert counts.executions("cuda.tma_load") == tiles * taps * (places + 1)
+
+
+def test_a_pool_takes_what_is_no_number() -> None:
+    """As windows of what is stored do: NaN where one is among a window's elements, infinities where there is none."""
+    x = np.random.default_rng(5).normal(size=(2, 9, 11, 32)).astype(np.float32)
+    x[0, 2, 3, 4], x[1, 7, 8, 1], x[1, 0, 0, 0] = np.nan, np.inf, -np.inf
+    case = Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=POOL.format("max"))
+    case.lowered((64, 48, 32), always=True, given={0: x.astype(element_named("bf16").numpy)}).check()
+
+
+def test_a_pool_reads_what_follows_its_convolution() -> None:
+    """Of channels first, with a bias: copies of x and of the kernel, and one kernel."""
+    text = """func f(x: bf16[2, 32, 9, 12], w: bf16[32, 32, 3, 3], b: bf16[32, 1, 1]) -> bf16[2, 32, 4, 6] {
+    y = conv(x, w, low=[1, 1], high=[1, 1])
+    return reduce_window(relu(y + b), [1, 1, 2, 2], monoid="max", strides=[1, 1, 2, 2])
+}
+"""
+    program = lowered(text, (64, 32, 32), instruction="wgmma", always=True)
+    program.check()
+    assert len(program.counts()) == 3

@@ -15,6 +15,8 @@ On a CPU products read the kernel where it lies in rows of channels; each tile o
 A convolution of one tap with channels first is a product. It is a convolution again where a copy of x, which tensor
 maps read, and what follows it in its kernel take less (`irc/fusion/points.py`).
 
+A pool of a convolution is read where its elements are made, in one kernel of several products (`irc/fusion/pools.py`).
+
 A depthwise convolution is summed in registers. Threads that have words of channels of the result read words of x, and
 words of the kernel where its output channels are innermost, else one element after another. Where x has short rows of
 places, threads that go along them have nothing to multiply beyond their ends.
@@ -33,7 +35,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.costs import flops_of
-from irc.analysis.window_operands import MIN_RUN, is_window_loadable, run_of
+from irc.analysis.window_operands import MIN_RUN, is_window_loadable, pixel_cycles, run_of
 from irc.configs.gathered import MAX_DEPTH, PAIRED_BYTES
 from irc.configs.product_instructions import WGMMA_OPERANDS
 from irc.dialects import nd
@@ -41,6 +43,7 @@ from irc.dialects.nd.base import element_of, integer, ints, shape_of
 from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
 from irc.fusion.points import convolution, moved_columns, pays
+from irc.fusion.pools import join_windows, pool_of
 from irc.ir.blocks import ops_in
 from irc.ir.iteration import Pattern, iteration_of
 from irc.ir.passes import Pass
@@ -60,11 +63,6 @@ SPLIT_CYCLES = 2.5
 """Of an SM that a pixel at one tap takes TMA more where it may begin inside of a sector. An H200 takes 6.1 cycles for
 24 channels, dilated 3x3 windows of 505x17x61 in 110 us, and 3.6 for 32, 5x5 windows at strides of 2 of 453x28x31 in
 35 us (benchmarks/results/2026-11-28-h200-random-convolutions.json)."""
-
-PIXEL_CYCLES, PIXEL_BYTES = 1.8, 46
-"""Of an SM that TMA takes for the channels of a group of a pixel at one tap, and bytes that it brings in one cycle
-more. 3x3 windows over 128x256x56x56 take an H200 551 us with groups of 16 channels, 317 of 32, 255 of 64
-(benchmarks/results/2026-11-28-h200-notes.md)."""
 
 REGISTER_MULTIPLY_ADDS = 26
 """Of groups of few channels, that an SM makes in a cycle in registers: 23 and 25 with 8 channels and 24 outputs in each
@@ -90,7 +88,10 @@ class ArrangeConvolutionsPass(Pass):
     TMA or no products of warp groups: nothing. Rows of channels are filled to multiples of 32 bytes where that is
     expected to pay, also of x that tensor maps can read; channels of each of several groups likewise to multiples of
     16. A product whose rows lie on both sides of what is contracted, and whose columns a permute moves there -> a
-    convolution of one tap of a copy of the left operand, where that is expected to pay. One of few channels, channels
+    convolution of one tap of a copy of the left operand, where that is expected to pay. A pool of a convolution that
+    tensor maps read, of windows of up to four places that do not overlap, with nothing between them that differs from
+    place to place of a window -> a convolution for each place, at larger strides, and what joins them elementwise,
+    where that is expected to pay. One of few channels, channels
     last in x -> one of one channel over rows of elements, and a copy of the kernel. The kernel of a depthwise
     convolution with channels last -> a copy with output channels last, and x with short rows of places -> one with
     channels last, where only the result has these; on a CPU, the kernel of any other, of 16 channels and more, with
@@ -130,6 +131,9 @@ class ArrangeConvolutionsPass(Pass):
             fill = _fill(conv, machine, is_copied=0 in sides, always=self.always)
             if sides or fill:
                 _arrange(conv, sides, fill, copies)
+        for pool in [pool_of(inner) for inner in ops_in(op) if isinstance(inner, nd.ReduceWindowOp)]:
+            if pool is not None and _is_brought(pool.conv, machine) and (self.always or pool.pays(machine)):
+                join_windows(pool)
         remove_dead_code(op)
 
     def _arrange_points(self, op: nd.MatmulOp, machine: Target, copies: Copies) -> None:
@@ -281,6 +285,11 @@ def _is_possible(op: nd.ConvOp, machine: Target) -> bool:
     return _is_multiplied(op, machine) and channels >= MIN_RUN and (groups == 1 or channels % MIN_RUN == 0)
 
 
+def _is_brought(op: nd.ConvOp, machine: Target) -> bool:
+    """Whether TMA brings both of its operands to warp groups."""
+    return _is_possible(op, machine) and all(is_window_loadable(op, side) for side in (0, 1))
+
+
 def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
     """Whether copies take less than what gathering takes beyond the products that it is beside."""
     gathered = GATHER * sum(_gathered(op, side) for side in sides) / (machine.sms * machine.clock * LANES)
@@ -330,7 +339,7 @@ def _fill_of_groups(op: nd.ConvOp, machine: Target, *, always: bool) -> int:
         cycles = points / REGISTER_MULTIPLY_ADDS
     else:
         cycles = GATHER * pixels * channels * ceil_div(outputs, GATHERED_TILE[1]) / LANES
-    cycles -= pixels * ceil_div(outputs, GATHERED_TILE[1]) * (PIXEL_CYCLES + (channels + fill) * size / PIXEL_BYTES)
+    cycles -= pixels * ceil_div(outputs, GATHERED_TILE[1]) * pixel_cycles((channels + fill) * size)
     moved = size * prod(op.x_shape) // channels * (2 * channels + fill)
     return fill if cycles / (machine.sms * machine.clock) > moved / machine.bandwidth + 2 * machine.launch_time else 0
 

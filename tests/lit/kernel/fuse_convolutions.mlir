@@ -165,3 +165,39 @@ func.func @sums_of_phases(%g: tensor<16x32x32x128xbf16>, %w: tensor<128x64x1x1xb
   %result = nd.cast %rest : tensor<16x64x64x64xf32> -> tensor<16x64x64x64xbf16>
   func.return %sum, %other, %result : tensor<64xf32>, tensor<64xf32>, tensor<16x64x64x64xbf16>
 }
+
+// One convolution at four places, which read one tile of its kernel; of products of other kernels there are three.
+// CHECK-LABEL: func.func @places
+// CHECK-NEXT:    kernel.fused @places_0 matmul
+// CHECK-COUNT-4:   nd.conv
+// CHECK:           // epilogue
+// CHECK-COUNT-3:   nd.maximum
+// CHECK:           kernel.yield
+// CHECK-NOT:     kernel.fused
+// CHECK:         func.return
+// CHECK-LABEL: func.func @kernels
+// CHECK:         kernel.fused @kernels_0 matmul
+// CHECK:         kernel.fused @kernels_1 matmul
+// CHECK:         func.return
+func.func @places(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
+  %a = nd.conv %x, %w {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %b = nd.conv %x, %w {strides = [2, 2], low = [1, 0], high = [0, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %c = nd.conv %x, %w {strides = [2, 2], low = [0, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %d = nd.conv %x, %w {strides = [2, 2], low = [0, 0], high = [0, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %m0 = nd.maximum %a, %b : tensor<453x15x14x96xf32>
+  %m1 = nd.maximum %m0, %c : tensor<453x15x14x96xf32>
+  %m2 = nd.maximum %m1, %d : tensor<453x15x14x96xf32>
+  %y = nd.cast %m2 : tensor<453x15x14x96xf32> -> tensor<453x15x14x96xbf16>
+  func.return %y : tensor<453x15x14x96xbf16>
+}
+func.func @kernels(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>, %u: tensor<96x3x3x32xbf16>, %v: tensor<96x3x3x32xbf16>, %z: tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
+  %a = nd.conv %x, %w {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %b = nd.conv %x, %u {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %c = nd.conv %x, %v {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %d = nd.conv %x, %z {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xf32>
+  %m0 = nd.maximum %a, %b : tensor<453x15x14x96xf32>
+  %m1 = nd.maximum %m0, %c : tensor<453x15x14x96xf32>
+  %m2 = nd.maximum %m1, %d : tensor<453x15x14x96xf32>
+  %y = nd.cast %m2 : tensor<453x15x14x96xf32> -> tensor<453x15x14x96xbf16>
+  func.return %y : tensor<453x15x14x96xbf16>
+}
