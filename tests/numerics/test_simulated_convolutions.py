@@ -342,7 +342,7 @@ def test_a_pool_takes_what_is_no_number() -> None:
     x = np.random.default_rng(5).normal(size=(2, 9, 11, 32)).astype(np.float32)
     x[0, 2, 3, 4], x[1, 7, 8, 1], x[1, 0, 0, 0] = np.nan, np.inf, -np.inf
     case = Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=POOL.format("max"))
-    case.lowered((64, 48, 32), always=True, given={0: x.astype(element_named("bf16").numpy)}).check()
+    case.lowered((64, 48, 32), always=True, given={0: x.astype(element_named("bf16").dtype)}).check()
 
 
 def test_a_pool_reads_what_follows_its_convolution() -> None:
