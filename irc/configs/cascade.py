@@ -19,7 +19,7 @@ from irc.analysis.budgets import (
     channel_bytes,
     tile_registers,
 )
-from irc.analysis.cascade_parts import parts_of
+from irc.analysis.cascade_parts import blocks_of_sm, parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import shape_of, size_of
 from irc.analysis.pages import page_rows
@@ -231,9 +231,10 @@ def choose_cascade(
     kernel: FusedOp, machine: Target, given: ConfigAttr, instruction: str | None
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
-    split = given.split or parts_of(cascade_in(kernel), machine)
+    cascade = cascade_in(kernel)
+    split, is_slow = given.split or parts_of(cascade, machine), blocks_of_sm(cascade, machine) > 1
     problem = cascade_problem(kernel, given.replace(split=split))
-    for config in _choose(problem, machine, given, instruction):
+    for config in _choose(problem, machine, given, instruction, is_slow=is_slow):
         if split > 1:
             yield config.replace(split=split)
         else:  # tiles are counted where their number is known
@@ -241,12 +242,13 @@ def choose_cascade(
 
 
 def _choose(
-    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
+    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None, *, is_slow: bool
 ) -> Iterator[ConfigAttr]:
+    """is_slow: whether a block by itself takes longer for its columns than these take to come."""
     preferred = given.instruction or instruction
     by_groups = preferred == "wgmma" or (preferred is None and given.indexing != "pointers")
     if by_groups and machine.has_wgmma and problem.is_loadable:
-        yield from _wgmma(problem, machine, given)
+        yield from _wgmma(problem, machine, given, is_slow=is_slow)
     wanted = preferred if preferred == "fma" else "mma"
     stages = given.stages or 2
     for step in (MMA_STEP, MMA_STEP // 2, MMA_STEP // 4):
@@ -255,7 +257,7 @@ def _choose(
         yield ConfigAttr.of(tile=tile, stages=stages, warps=MMA_WARPS, schedule="grid", instruction=wanted)
 
 
-def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr, *, is_slow: bool) -> Iterator[ConfigAttr]:
     """Where no step fits beside what is held and stored, blocks of one warp group hold less. They do where each step
     has several scores, too, and only one step fits: its operands stay until its last product, and nothing is loaded
     meanwhile."""
@@ -263,7 +265,7 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Itera
     rows = [asked] if asked else dict.fromkeys([_rows(problem, machine, given), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
     if not problem.summed:
-        yield from _side_by_side(problem, machine, given)
+        yield from _side_by_side(problem, machine, given, is_slow=is_slow)
     yield from configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True)
 
 
@@ -272,15 +274,17 @@ def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
     return (config.tile or {}).get("k", 0) >= LONG, config.stages or 1
 
 
-def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
+def _side_by_side(
+    problem: CascadeProblem, machine: Target, given: ConfigAttr, *, is_slow: bool
+) -> Iterator[ConfigAttr]:
     """Blocks of one warp group that share an SM, where each has few steps: one begins or ends while others multiply.
-    What an array has numbers for is in many parts, of which a block has few."""
+    What an array has numbers for is in many parts, of which a block has few. So do blocks that memory waits for."""
     is_short = problem.steps <= SHORT or (problem.is_searched and problem.scores == 1)
     if problem.scores > 1:
         shapes = [(2, 64)] if is_short else []
     else:
         shapes = [(3, 64)] if is_short and problem.is_masked else []
-        shapes += [(2, 128)] if is_short else []
+        shapes += [(2, 128)] if is_short or is_slow else []
         shapes += [(2, 64)] if problem.is_searched else []
     is_open = given.occupancy is None and "k" not in (given.tile or {})
     for blocks, longest in shapes if is_open else []:
