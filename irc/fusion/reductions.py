@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -16,8 +17,10 @@ from irc.analysis.op_classes import (
     is_window,
     reduced_axes,
     shape_of,
+    size_of,
 )
 from irc.dialects.kernel import Anchor
+from irc.dialects.nd import BroadcastOp, CastOp, ReshapeOp
 from irc.dialects.nd.declared import stored_element
 from irc.fusion.alignment import (
     absorb_producers,
@@ -31,6 +34,12 @@ from irc.fusion.alignment import (
 from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.returning import can_return
 from irc.ir.iteration import iteration_of
+
+MAX_OF_ROW = 4
+"""Reductions of one kernel, at most, that share a row alone: a block has a tile of the array of each in registers."""
+
+MAX_SMALL = 4 << 20
+"""Bytes of an array that the memory of a large GPU gives in the time of a launch."""
 
 Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, frozenset[SSAValue]]]
 """Reductions by the shape that they run over and the axes, in program order, each with the arrays that it may read:
@@ -142,6 +151,7 @@ def _grow(graph: FusionGraph, i: int, alike: Alike, narrowing: Container[int]) -
         )
         if not scans:
             _absorb_joined(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
+            _absorb_of_row(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
 
@@ -245,6 +255,48 @@ def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: Iterable[in
             continue
         if _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
             _label(graph, i, cluster)
+
+
+def _absorb_of_row(graph: FusionGraph, cluster: Cluster, reductions: Mapping[int, frozenset[SSAValue]]) -> None:
+    """Of the reductions that are alike, those that combine another small array with the row that the cluster combines
+    one with, as of keys and values with one word: each is over before a launch of its own has begun."""
+    anchors = [i for i in bits(cluster.members) if _is_same_reduction(graph, i, cluster)]
+    if graph.machine.exact_tiles or _bytes_ahead(graph, anchors) > MAX_SMALL:
+        return
+    rows = set[SSAValue]().union(*(_rows_ahead(graph, i) for i in anchors))
+    for i in reductions:
+        if len(anchors) == MAX_OF_ROW or not graph.is_free(i) or rows.isdisjoint(_rows_ahead(graph, i)):
+            continue
+        is_small = _bytes_ahead(graph, [i]) <= MAX_SMALL
+        depends = cluster.downstream & graph.cluster_of[i].members or graph.cluster_of[i].downstream & cluster.members
+        if is_small and not depends and _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
+            _label(graph, i, cluster)
+            anchors.append(i)
+
+
+def _bytes_ahead(graph: FusionGraph, reductions: Iterable[int]) -> int:
+    """Of the largest of the arrays of the domain's shape that one of the reductions reads in its kernel."""
+    found = (value for i in reductions for value in _arrays_ahead(graph, i))
+    return max((size_of(value) * stored_element(value).size for value in found), default=0)
+
+
+def _rows_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
+    """The arrays of as many elements as a row has along which a reduction goes, that it reads for all rows."""
+    domain, axes = _reduced(graph, i)
+    row, found = prod(domain[axis] for axis in axes), set[SSAValue]()
+    pending, seen = list(graph.ops[i].operands), set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        owner = value.owner
+        if value in seen:
+            continue
+        seen.add(value)
+        is_spread = isinstance(owner, CastOp | ReshapeOp | BroadcastOp)
+        if is_spread or (isinstance(owner, Operation) and is_elementwise(owner) and shape_of(value) == domain):
+            pending.extend(owner.operands)
+        elif size_of(value) == row < prod(domain):
+            found.add(value)
+    return found
 
 
 def _arrays_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
