@@ -13,7 +13,7 @@ from irc.configs.check import check_config
 from irc.configs.cpu import choose_on_cpu
 from irc.configs.memory import choose_map, choose_permute, choose_reduction, evict_last, with_registers
 from irc.configs.product import choose_product
-from irc.configs.windows import choose_windows, reads_windows
+from irc.configs.windows import choose_windows, multiplies_windows, reads_windows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
 from irc.ir.targets import Target, shares_gpu
 from irc.support.diagnostics import IrcError
@@ -60,10 +60,11 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_windows(kernel, machine)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    config = given.completed(chosen)
-    assert config.warps is not None
-    roomy = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
-    yield roomy.replace(evict_last=evict_last(kernel, machine))
+    if not multiplies_windows(kernel):
+        config = given.completed(chosen)
+        assert config.warps is not None
+        chosen = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
+    yield chosen.replace(evict_last=evict_last(kernel, machine))
 
 
 def _blocks(kernel: FusedOp, config: ConfigAttr) -> int:

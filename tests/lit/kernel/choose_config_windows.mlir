@@ -41,7 +41,7 @@ func.func @maxima(%g: tensor<64x32x32x32xbf16>, %p: tensor<64x32x32x32xi32>, %ow
 
 // Several channels in each group, and rows of 14 elements, of which a thread would have parts of several, whose windows
 // are read apart: it has two elements. Of rows of 16 it has 16.
-// CHECK: kernel.fused @short_rows map config<tile = {d = 256}, warps = 4, schedule = "grid", occupancy = 1, evict_last = "inputs">
+// CHECK: kernel.fused @short_rows map config<tile = {d = 256}, warps = 4, schedule = "grid", evict_last = "inputs">
 func.func @short_rows_of(%x: tensor<306x48x61x14xbf16>, %w: tensor<256x6x3x3xbf16>) -> tensor<306x256x61x14xbf16> {
   %y = kernel.fused @short_rows map (%x_1 = %x : tensor<306x48x61x14xbf16>, %w_1 = %w : tensor<256x6x3x3xbf16>) -> tensor<306x256x61x14xbf16> {
     %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 8} : (tensor<306x48x61x14xbf16>, tensor<256x6x3x3xbf16>) -> tensor<306x256x61x14xf32>
@@ -51,7 +51,7 @@ func.func @short_rows_of(%x: tensor<306x48x61x14xbf16>, %w: tensor<256x6x3x3xbf1
   func.return %y : tensor<306x256x61x14xbf16>
 }
 
-// CHECK: kernel.fused @whole_rows map config<tile = {d = 2048}, warps = 4, schedule = "grid", occupancy = 1, evict_last = "inputs">
+// CHECK: kernel.fused @whole_rows map config<tile = {d = 2048}, warps = 4, schedule = "grid", evict_last = "inputs">
 func.func @whole_rows_of(%x: tensor<306x48x61x16xbf16>, %w: tensor<256x6x3x3xbf16>) -> tensor<306x256x61x16xbf16> {
   %y = kernel.fused @whole_rows map (%x_1 = %x : tensor<306x48x61x16xbf16>, %w_1 = %w : tensor<256x6x3x3xbf16>) -> tensor<306x256x61x16xbf16> {
     %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 8} : (tensor<306x48x61x16xbf16>, tensor<256x6x3x3xbf16>) -> tensor<306x256x61x16xf32>
