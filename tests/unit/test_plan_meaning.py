@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 from drawing import seeds
-from drawn_plans import KERNELS, DrawnFunction, Meaning, acts_of, acts_of_call, ran
+from drawn_functions import KERNELS, DrawnFunction
+from plan_meanings import Meaning, acts_of, acts_of_call, ran
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.dialects.cuda import KernelOp

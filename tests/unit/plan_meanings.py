@@ -1,7 +1,7 @@
-"""Drawn host functions, what they mean, and what a plan of one does in any order that its streams and events allow.
+"""What a host function of launches means, and what a plan of it does in any order that its streams and events allow.
 
-Kernels have no code here: each byte of what one makes is a number that follows from its name and all that it reads, so
-that whatever reads other bytes than the function says shows in a result. Every byte is such a number of 64 bits.
+Code of kernels is not looked at: each byte of what one makes is a number of 64 bits that follows from its name and all
+that it reads. So whatever reads other bytes than the function says shows in a result.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -19,47 +18,17 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects.cuda import KernelOp
 from irc.dialects.host import CollectiveOp as HostCollectiveOp
+from irc.dialects.host import ConstantOp as HostConstantOp
 from irc.dialects.host import CopyOp, MemsetOp, PlanOp, StepOp, bytes_of
 from irc.dialects.host import LaunchOp as HostLaunchOp
 from irc.dialects.host.checks import extent_of
 from irc.dialects.kernel import LaunchOp
-from irc.dialects.nd import CollectiveOp, ConcatOp, ReshapeOp
+from irc.dialects.nd import CollectiveOp, ConcatOp, ConstantOp, ReshapeOp
 from irc.dialects.nd.joined import parts_of
 from irc.ir.donation import donations
 from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Plan, Record, Step, Wait
 
 Bytes = np.ndarray[Any, np.dtype[np.uint64]]
-
-KERNELS = """
-cuda.kernel @neg(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] in_place [0, 1] {
-  cuda.return
-}
-cuda.kernel @exp(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [2, 1, 1] block 32 writes [0, 1] {
-  cuda.return
-}
-cuda.kernel @large(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [132, 1, 1] block 32 writes [0, 1] in_place [0, 1] {
-  cuda.return
-}
-cuda.kernel @add(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] in_place [0, 2] {
-  cuda.return
-}
-cuda.kernel @two(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1, 1] in_place [0, 2] {
-  cuda.return
-}
-cuda.kernel @sum(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 1] sums [1] {
-  cuda.return
-}
-cuda.kernel @queue(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %n: !cuda.ptr<i32>) grid [4, 1, 1] block 32 writes [0, 1, 1] sums [2] {
-  cuda.return
-}
-cuda.kernel @put(%a: !cuda.ptr<f32>, %b: !cuda.ptr<f32>, %c: !cuda.ptr<f32>) grid [1, 1, 1] block 32 writes [0, 0, 1] updates [1, 2] {
-  cuda.return
-}
-"""
-"""`queue` has a counter, which nobody reads; `put` stores to some bytes of what it updates."""
-
-_OUTPUTS = {"two": 2, "queue": 2}
-_INPUTS = {"add": 2, "put": 2}
 
 
 def _number(*parts: object) -> int:
@@ -80,15 +49,17 @@ def content_of(name: str, size: int) -> Bytes:
     return _fresh(size, "given", name)
 
 
-def launched(name: str, inputs: Sequence[Bytes], before: Sequence[Bytes], summed: Sequence[bool]) -> list[Bytes]:
-    """What a launch leaves in its outputs. before: what is in them, which matters where it adds, or stores to some."""
-    seen = tuple(map(_said, inputs))
+def launched(kernel: KernelOp, inputs: Sequence[Bytes], before: Sequence[Bytes]) -> list[Bytes]:
+    """What a launch leaves in its outputs. before: what is in them, which matters where it adds, or stores to some.
+    What it updates it does not read, as that may have been written over."""
+    updated, updating = ({pair[side] for pair in kernel.updated_pairs} for side in (0, 1))
+    seen = tuple(_said(x) for number, x in enumerate(inputs) if number not in updated)
     made: list[Bytes] = []
-    for number, (old, adds) in enumerate(zip(before, summed, strict=True)):
-        new = _fresh(len(old), name, number, seen)
-        if adds:
+    for number, old in enumerate(before, len(inputs)):
+        new = _fresh(len(old), kernel.symbol, number, seen)
+        if number in kernel.summed:
             new += old
-        elif name == "put":
+        elif number in updating:
             new = np.where(np.arange(len(old)) % 3 == 0, new, old)
         made.append(new)
     return made
@@ -106,6 +77,7 @@ class Meaning:
         kernels = {op.symbol: op for op in module.ops if isinstance(op, KernelOp)}
         (self.function,) = [op for op in module.ops if isinstance(op, FuncOp)]
         self._values: dict[SSAValue, Bytes] = {}
+        self.constants: list[Bytes] = []
         for number, value in enumerate(self.function.body.block.args):
             self._values[value] = content_of(f"argument {number}", bytes_of(value.type))
         for op in self.function.body.block.ops:
@@ -118,6 +90,9 @@ class Meaning:
                 self._set(op, self._of([op.x]))
             elif isinstance(op, ConcatOp):
                 self._set(op, [self._joined(op)])
+            elif isinstance(op, ConstantOp) and op.result.uses:
+                self.constants.append(content_of(f"constant {len(self.constants)}", bytes_of(op.result.type)))
+                self._set(op, self.constants[-1:])
         end = self.function.body.block.last_op
         assert isinstance(end, ReturnOp)
         self.results = self._of(end.operands)
@@ -134,8 +109,7 @@ class Meaning:
         before = [np.zeros(bytes_of(value.type), np.uint64) for value in op.outputs]
         for read, written in kernel.updated_pairs:
             before[written - len(inputs)] = inputs[read]
-        summed = [number in kernel.summed for number in range(len(inputs), len(inputs) + len(before))]
-        self._set(op, launched(kernel.symbol, _read_by(kernel, inputs), before, summed))
+        self._set(op, launched(kernel, inputs, before))
 
     def _joined(self, op: ConcatOp) -> Bytes:
         made = np.zeros(bytes_of(op.result.type), np.uint64)
@@ -143,12 +117,6 @@ class Meaning:
             rows = made.reshape(-1, part.pitch)
             rows[:, part.offset : part.offset + part.width] = value.reshape(-1, part.width)
         return made
-
-
-def _read_by(kernel: KernelOp, inputs: Sequence[Bytes]) -> list[Bytes]:
-    """What a launch looks at: not at what it updates, which may have been written over."""
-    updated = {read for read, _ in kernel.updated_pairs}
-    return [x for number, x in enumerate(inputs) if number not in updated]
 
 
 @dataclass(frozen=True)
@@ -161,8 +129,8 @@ class Range:
 
 @dataclass
 class Act:
-    """A step of a plan. does: a kernel's name, `copy`, `zero`, `record`, `wait` or a collective. sets: of operands, each
-    what is read and what is written."""
+    """A step of a plan. does: a kernel's name, `copy`, `zero`, `record`, `wait` or a collective. sets: of operands,
+    each what is read and what is written."""
 
     does: str
     stream: int
@@ -175,6 +143,8 @@ def acts_of(plan: PlanOp, kernels: Mapping[str, KernelOp]) -> list[Act]:
     """The steps of a plan in IR, whose buffers may be rows of others."""
     roots: dict[SSAValue, tuple[str, int]] = {value: ("argument", i) for i, value in enumerate(plan.inputs)}
     roots |= {value: ("result", i) for i, value in enumerate(plan.outputs)}
+    constants = [op for op in plan.body.block.ops if isinstance(op, HostConstantOp)]
+    roots |= {op.result: ("constant", i) for i, op in enumerate(constants)}
 
     def range_of(buffer: SSAValue) -> Range:
         extent = extent_of(buffer)
@@ -232,15 +202,15 @@ def acts_of_call(plan: Plan, kernels: Mapping[str, KernelOp]) -> list[Act]:
 
 
 def _split(kernel: KernelOp, operands: Sequence[Range]) -> tuple[list[Range], list[Range]]:
-    """What a launch reads, and what it writes."""
-    first = kernel.written.index(True)
-    assert all(kernel.written[first:])
+    """What a launch reads, and what it writes: the operands behind those."""
+    first = min(o for o, writes in zip(kernel.operand_of_argument, kernel.written, strict=True) if writes)
     return list(operands[:first]), list(operands[first:])
 
 
 def ran(acts: Sequence[Act], meaning: Meaning, pick: Callable[[int], int]) -> list[Bytes]:
-    """What a run of these steps leaves in the results: each step starts once those before it on its stream are done, and
-    a wait once its event is; `pick` says which of so many that may start does. At the end stream 0 has waited for all.
+    """What a run of these steps leaves in the results: each step starts once those before it on its stream are done,
+    and a wait once its event is; `pick` says which of so many that may start does. At the end stream 0 has waited for
+    all.
 
     AssertionError where a launch has memory twice that its kernel does not expect so."""
     run = _Run(meaning)
@@ -291,6 +261,7 @@ class _Run:
         self._memory: dict[tuple[str, int], Bytes] = {}
         for number, value in enumerate(meaning.function.body.block.args):
             self._memory["argument", number] = content_of(f"argument {number}", bytes_of(value.type))
+        self._memory |= {("constant", number): content.copy() for number, content in enumerate(meaning.constants)}
         for number, type in enumerate(meaning.function.function_type.outputs):
             self._memory["result", number] = _fresh(bytes_of(cast(TensorType[Any], type)), "left", number)
 
@@ -318,8 +289,7 @@ class _Run:
             return [np.zeros_like(before[0])]
         if (kernel := act.kernel) is None:
             return exchanged(act.does, inputs, list(map(len, before)))
-        summed = [number in kernel.summed for number in range(len(inputs), len(inputs) + len(before))]
-        return launched(act.does, _read_by(kernel, inputs), before, summed)
+        return launched(kernel, inputs, before)
 
     def _array(self, range: Range) -> Bytes:
         """The arena begins with what others left there."""
@@ -339,128 +309,3 @@ def _check_apart(kernel: KernelOp, operands: Sequence[Range], reads: int) -> Non
             a, b = operands[written], operands[other]
             if other != written and a.root == b.root and len(np.intersect1d(a.at, b.at)):
                 assert {written, other} <= kernel.overlapping, f"operands {other} and {written} of {kernel.symbol}"
-
-
-@dataclass
-class _Value:
-    name: str
-    shape: tuple[int, ...]
-    is_plain: bool = True
-    """Whether anything may be done with it: it is no part of a larger array."""
-
-    @property
-    def type(self) -> str:
-        return _type(self.shape)
-
-
-def _type(shape: Sequence[int]) -> str:
-    return f"tensor<{''.join(f'{extent}x' for extent in shape)}f32>"
-
-
-class DrawnFunction:
-    """The text of a function of launches, collectives, views and concats in place, with donated arguments."""
-
-    def __init__(self, random: Random, extents: Sequence[int] = (4, 16, 64, 100, 2000), *, joins: bool = True):
-        self._random, self._extents = random, extents
-        self._lines: list[str] = []
-        self._values: list[_Value] = []
-        arguments = [_Value(f"%x{number}", (random.choice(extents), 4)) for number in range(random.randint(1, 4))]
-        self._values += arguments
-        kinds = [self._launch] * 6 + [self._exchange, self._view] + [self._join] * joins
-        for _ in range(random.randint(1, 14)):
-            random.choice(kinds)()
-        plain = [value for value in self._values if value.is_plain]
-        results = [random.choice(plain[-8:]) for _ in range(random.randint(1, 5))]
-        given = [f"{value.name}: {value.type}" for value in arguments]
-        for number, argument in enumerate(self._donated(arguments, results)):
-            if argument is not None:
-                given[argument] += f" {{irc.donated = {number} : i64}}"
-        names, types = (", ".join(each) for each in zip(*((x.name, x.type) for x in results), strict=True))
-        body = "\n".join(f"  {line}" for line in self._lines)
-        self.text = f"func.func @f({', '.join(given)}) -> ({types}) {{\n{body}\n  func.return {names} : {types}\n}}\n"
-
-    def _donated(self, arguments: Sequence[_Value], results: Sequence[_Value]) -> list[int | None]:
-        """For each result the argument that is donated for it, if one is."""
-        free = [number for number in range(len(arguments)) if self._random.random() < 0.6]
-        found: list[int | None] = []
-        for result in results:
-            fitting = [number for number in free if arguments[number].type == result.type]
-            found.append(self._random.choice(fitting) if fitting else None)
-            free = [number for number in free if number != found[-1]]
-        return found
-
-    def _any(self) -> _Value:
-        return self._random.choice(self._values[-8:])
-
-    def _plain(self) -> _Value:
-        return self._random.choice([value for value in self._values if value.is_plain][-8:])
-
-    def _new(self, shape: Sequence[int], *, is_plain: bool = True) -> _Value:
-        value = _Value(f"%v{len(self._lines)}_{len(self._values)}", tuple(shape), is_plain)
-        self._values.append(value)
-        return value
-
-    def _launch(self) -> None:
-        kernel = self._random.choice(["neg", "exp", "large", "add", "two", "sum", "queue", "put"])
-        inputs = [self._any() for _ in range(_INPUTS.get(kernel, 1))]
-        if kernel == "put":
-            inputs[1] = self._plain()
-        self._write(kernel, inputs, inputs[-1].shape if kernel == "put" else self._shape(inputs[0].shape))
-
-    def _shape(self, like: tuple[int, ...]) -> tuple[int, ...]:
-        return like if self._random.random() < 0.6 else (self._random.choice(self._extents), 4)
-
-    def _write(self, kernel: str, inputs: Sequence[_Value], shape: Sequence[int], *, is_plain: bool = True) -> _Value:
-        made = [self._new(shape, is_plain=is_plain)]
-        names, types = [made[0].name], [made[0].type]
-        if kernel == "two":
-            made.append(self._new(self._shape(tuple(shape))))
-            names.append(made[1].name)
-            types.append(made[1].type)
-        elif kernel == "queue":
-            names.append(f"{made[0].name}_n")
-            types.append("tensor<1xi32>")
-        given = ", ".join(value.name for value in inputs)
-        line = f"{', '.join(names)} = kernel.launch @{kernel}({given}) : "
-        self._lines.append(f"{line}({', '.join(value.type for value in inputs)}) -> ({', '.join(types)})")
-        return made[0]
-
-    def _exchange(self) -> None:
-        x = self._plain()
-        kind = self._random.choice(["all_reduce", "all_gather", "reduce_scatter"])
-        monoid = "" if kind == "all_gather" else 'monoid = "sum", '
-        if kind == "all_reduce":
-            inputs = [x, *(self._plain() for _ in range(self._random.randint(0, 2)))]
-            made = [self._new(value.shape) for value in inputs]
-        else:
-            first, *rest = x.shape
-            made = [self._new([first * 2 if kind == "all_gather" else max(1, first // 4), *rest])]
-            inputs = [x] if kind == "all_gather" or first % 4 == 0 else []
-        if not inputs:
-            self._values.pop()
-            return
-        names = [", ".join(value.name for value in values) for values in (made, inputs)]
-        attributes = f'{{{monoid}over = "data"}}'
-        types = [", ".join(value.type for value in values) for values in (inputs, made)]
-        self._lines.append(f'{names[0]} = "nd.{kind}"({names[1]}) <{attributes}> : ({types[0]}) -> ({types[1]})')
-
-    def _view(self) -> None:
-        x = self._plain()
-        made = self._new(
-            [*x.shape[:-1], 2, x.shape[-1] // 2] if len(x.shape) == 2 and x.shape[-1] % 2 == 0 else x.shape
-        )
-        self._lines.append(f"{made.name} = nd.reshape {x.name} : {x.type} -> {made.type}")
-
-    def _join(self) -> None:
-        """A concat in place of what launches make for it, with readers of the parts perhaps."""
-        rows, widths = self._random.choice(self._extents), [self._random.choice([1, 2, 5]) for _ in range(2)]
-        axis = self._random.randrange(2)
-        shapes = [(rows, width) for width in widths] if axis else [(width, rows) for width in widths]
-        parts = [
-            self._write(self._random.choice(["neg", "exp"]), [self._any()], shape, is_plain=False) for shape in shapes
-        ]
-        whole = self._new((rows, sum(widths)) if axis else (sum(widths), rows))
-        given, types = (", ".join(each) for each in zip(*((x.name, x.type) for x in parts), strict=True))
-        self._lines.append(
-            f"{whole.name} = nd.concat {given} {{axis = {axis}, nd.in_place}} : ({types}) -> {whole.type}"
-        )
