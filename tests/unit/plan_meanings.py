@@ -26,7 +26,20 @@ from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd import CollectiveOp, ConcatOp, ConstantOp, ReshapeOp
 from irc.dialects.nd.joined import parts_of
 from irc.ir.donation import donations
-from irc.runtime.plan import Buffer, Collective, Copy, Launch, Memset, Plan, Record, Step, Wait
+from irc.runtime.plan import (
+    Buffer,
+    Collective,
+    Copy,
+    Launch,
+    Memset,
+    Parameter,
+    Plan,
+    Record,
+    Scalar,
+    Step,
+    TensorMap,
+    Wait,
+)
 
 Bytes = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -178,15 +191,19 @@ def acts_of(plan: PlanOp, kernels: Mapping[str, KernelOp]) -> list[Act]:
 def acts_of_call(plan: Plan, kernels: Mapping[str, KernelOp]) -> list[Act]:
     """The steps of a plan as the runtime has them."""
 
-    def range_of(buffer: Any) -> Range:
-        assert isinstance(buffer, Buffer)
+    def range_of(buffer: Buffer) -> Range:
         return Range((buffer.space, buffer.index), np.arange(buffer.offset, buffer.offset + buffer.size))
+
+    def operands(kernel: KernelOp, parameters: Sequence[Parameter]) -> list[Range]:
+        pairs = zip(kernel.operand_of_argument, parameters, strict=True)
+        buffers = {o: p.buffer if isinstance(p, TensorMap) else p for o, p in pairs if not isinstance(p, Scalar)}
+        return [range_of(buffers[operand]) for operand in sorted(buffers)]
 
     def act(step: Step) -> Act:
         match step:
             case Launch():
                 kernel = kernels[step.kernel]
-                sets = [_split(kernel, [*map(range_of, each)]) for each in step.parameters_of_sets]
+                sets = [_split(kernel, operands(kernel, each)) for each in step.parameters_of_sets]
                 return Act(step.kernel, step.stream, sets, kernel=kernel)
             case Copy():
                 return Act("copy", step.stream, [([range_of(step.source)], [range_of(step.destination)])])
