@@ -118,8 +118,6 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     threads = min(elements // ELEMENTS_PER_THREAD, MAX_WARPS * machine.warp_size)
     if chosen.reduction == "looped":
         threads = min(elements // MIN_PER_THREAD, _step_threads(reduction, machine))
-    elif machine.has_tma and _fill_places(reduction, ceil_div(reduction.rows, tile["d"]) * threads, machine):
-        threads //= 2
     warps = max(1, power_of_two(threads) // machine.warp_size)
     occupancy = None
     is_simple = (
@@ -137,14 +135,6 @@ def choose_reduction(reduction: Reduction, machine: Target, given: ConfigAttr) -
     elif chosen.reduction == "looped" and reduction.count > MAX_ACCUMULATORS:
         tile, occupancy = _of_many_sums(reduction.count, tile, warps * machine.warp_size, machine, given)
     return chosen.replace(tile=tile, warps=warps, schedule="grid", occupancy=occupancy)
-
-
-def _fill_places(reduction: Reduction, threads: int, machine: Target) -> bool:
-    """Whether all threads of sums of products with one row find places on SMs at once, but beside hardly any others.
-    With half of them a kernel loads all that it multiplies while those before it run (`overlap-launches`)."""
-    is_of_row = reduction.arrays == reduction.count == 1 <= reduction.weights and not reduction.gives_rows
-    most = machine.sms * machine.registers // FEW_REGISTERS
-    return is_of_row and reduction.is_contiguous and not reduction.returns and most // 2 < threads <= most
 
 
 def _of_many_sums(
