@@ -25,7 +25,7 @@ CLOSE = 0.85
 """Of the most SMs that any number of parts keeps busy, what is as good (FlashAttention-3, hopper/heuristics.h)."""
 
 SHORTEST = 256
-"""Columns of a part, at least."""
+"""Columns of a part, at least; half as many where a block takes longer for them than they take to come."""
 
 STEP = 64
 """Of which the columns of a part are a multiple, so that its last step is a whole one. Parts have whole pages."""
@@ -68,7 +68,8 @@ def parts_of(cascade: Cascade, machine: Target) -> int:
     def busy(parts: int) -> float:
         return blocks * parts / (ceil_div(blocks * parts, places) * places)
 
-    most = min(columns // SHORTEST, machine.sms)
+    shortest = SHORTEST // blocks_of_sm(cascade, machine)
+    most = min(columns // shortest, machine.sms)
     multiple = lcm(STEP, page_rows(cascade) or 1)
     counts = [parts for parts in range(1, most + 1) if columns % (parts * multiple) == 0] or [1]
     best = max(map(busy, counts))

@@ -19,7 +19,7 @@ from irc.analysis.budgets import (
     channel_bytes,
     tile_registers,
 )
-from irc.analysis.cascade_parts import blocks_of_sm, parts_of
+from irc.analysis.cascade_parts import blocks_of, blocks_of_sm, parts_of
 from irc.analysis.cascades import Cascade, cascade_in, computed_from, rows_of
 from irc.analysis.op_classes import shape_of, size_of
 from irc.analysis.pages import page_rows
@@ -232,7 +232,8 @@ def choose_cascade(
 ) -> Iterator[ConfigAttr]:
     """The configs, the best first."""
     cascade = cascade_in(kernel)
-    split, is_slow = given.split or parts_of(cascade, machine), blocks_of_sm(cascade, machine) > 1
+    split = given.split or parts_of(cascade, machine)
+    is_slow = blocks_of_sm(cascade, machine) > 1 and blocks_of(cascade) * split > machine.sms
     problem = cascade_problem(kernel, given.replace(split=split))
     for config in _choose(problem, machine, given, instruction, is_slow=is_slow):
         if split > 1:
@@ -244,7 +245,8 @@ def choose_cascade(
 def _choose(
     problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None, *, is_slow: bool
 ) -> Iterator[ConfigAttr]:
-    """is_slow: whether a block by itself takes longer for its columns than these take to come."""
+    """is_slow: whether there are more blocks than SMs, and one by itself takes longer for its columns than these take
+    to come."""
     preferred = given.instruction or instruction
     by_groups = preferred == "wgmma" or (preferred is None and given.indexing != "pointers")
     if by_groups and machine.has_wgmma and problem.is_loadable:
