@@ -57,3 +57,6 @@ def test_a_pass_out_of_order_is_one_error() -> None:
     ) as caught:
         run_passes(module, [late])
     assert caught.value.hint == "run lower-to-cuda first"
+    with pytest.raises(IrcError, match="pass 'lower-to-cuda' requires that kernels are tile programs") as caught:
+        run_passes(module, passes_of(["lower-to-cuda"]))
+    assert caught.value.hint == "run tile-kernels first"

@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 from irc.analysis.alignments import check_alignments
 from irc.analysis.budgets import ALIGNMENT
 from irc.analysis.configs import config_of
-from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS
+from irc.analysis.invariants import LAID_OUT, SCHEDULED, SHARED_PLANNED, THREADS, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import cuda, tile
 from irc.ir.extents import dims_of
@@ -41,7 +41,7 @@ class LowerToCudaPass(ProgramPass):
     """
 
     name: ClassVar[str] = "lower-to-cuda"
-    requires = (LAID_OUT, SHARED_PLANNED, SCHEDULED)
+    requires = (TILED, LAID_OUT, SHARED_PLANNED, SCHEDULED)
     establishes = (THREADS,)
 
     def run(self, program: tile.ProgramOp) -> None:

@@ -13,4 +13,4 @@ tile.program @copies(%x: !tile.view<16xf32>, %y: !tile.view<16xf32>) {results = 
 // CHECK:      choose-config {{ *}}requires fused
 // CHECK:      tile-kernels {{ *}}requires fused; establishes tiled
 // CHECK:      assign-layouts {{ *}}requires tiled, layout-free; establishes laid-out
-// CHECK:      lower-to-cuda {{ *}}requires laid-out, shared-planned, scheduled; establishes threads
+// CHECK:      lower-to-cuda {{ *}}requires tiled, laid-out, shared-planned, scheduled; establishes threads
