@@ -173,7 +173,9 @@ tile.program @p(%x: !tile.view<5xf32>, %y: !tile.view<8xf32>) {results = 1 : i64
     module = Parser(context(), text).parse_module()
     program = module.body.block.first_op
     assert isinstance(program, ProgramOp)
-    with pytest.raises(IrcError, match="dimension 0 of a view is accessed out of range"):
+    with pytest.raises(
+        IrcError, match=r"'tile.load': dimension 0 of the view is accessed out of range, found 0 to 7 of 5"
+    ):
         tile.run_program(program, [np.ones(5, np.float32)], [builtin.TensorType(builtin.f32, [8])])
 
 

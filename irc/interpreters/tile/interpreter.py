@@ -357,8 +357,9 @@ def _addresses(
         fits = (coordinate >= 0) & (coordinate < view.shape[i])
         if not fits.all():
             if i not in checked:
-                message = f"dimension {i} of a view is accessed out of range and is not checked: {op}"
-                raise IrcError(message, op.location)
+                found = f"found {coordinate.min()} to {coordinate.max()} of {view.shape[i]}"
+                message = f"'{op.name}': dimension {i} of the view is accessed out of range, {found}"
+                raise IrcError(message, op.location, f"`checked` of its properties names dimensions that may be: [{i}]")
             inside &= fits
         place += coordinate * view.strides[i]
     return view, np.where(inside, place, 0), inside
@@ -382,7 +383,7 @@ def _load_index(m: _Machine, op: tile.LoadIndexOp) -> list[Any]:
     view: View = m.values[op.view]
     at = [int(m.values[each]) for each in op.at]
     if not all(0 <= each < extent for each, extent in zip(at, view.shape, strict=True)):
-        raise IrcError(f"element {at} of a view of {list(view.shape)} is read as an index: {op}", op.location)
+        raise IrcError(f"'{op.name}': element {at} of a view of {list(view.shape)} is read", op.location)
     place = sum(each * stride for each, stride in zip(at, view.strides, strict=True))
     return [np.clip(view.memory[place].astype(np.int64), op.least_value, op.most_value)]
 
