@@ -36,6 +36,9 @@ from irc.support.diagnostics import IrcError
 
 KEYWORDS = ("dim", "func", "return", "true", "false", "inf", "nan", "None")
 ELEMENT_NAMES = {element.name: element for element in ELEMENTS}
+MAX_KNOWN = 8
+"""Names that the hint of an unknown one lists."""
+
 _WORDS: dict[str, Value] = {
     "true": numbers.boolean(True),
     "false": numbers.boolean(False),
@@ -121,7 +124,15 @@ class Evaluator:
             return self.builder.error(f"{name} is a function", node.place, f"call it: {name}(...)")
         if name in self.later:
             return self.builder.error(f"{name} is defined below", node.place)
-        return self.builder.error(f"unknown name {name}", node.place, suggestion(name, [*self.scope, *_WORDS]))
+        hint = suggestion(name, [*self.scope, *_WORDS]) or self._known_names(name)
+        return self.builder.error(f"unknown name {name}", node.place, hint)
+
+    def _known_names(self, name: str) -> str:
+        known = [*self.scope]
+        if not known:
+            return f"`dim {name} = 64` before the functions names a number"
+        more = len(known) - MAX_KNOWN
+        return f"names here are {', '.join(known[:MAX_KNOWN])}" + (f" and {more} more" if more > 0 else "")
 
     def _literal(self, node: Literal) -> Value:
         if node.kind == "string":

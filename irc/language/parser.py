@@ -111,7 +111,9 @@ class ProgramBuilder:
 
     def _check_replaced(self) -> None:
         known = [item.name for item in self.program.items if isinstance(item, DimBinding | RangeBinding)]
-        for name in self.replaced:
+        for name, value in self.replaced.items():
+            if not hasattr(value, "__index__"):
+                raise IrcError(f"the dim {name} must be an integer, found {value!r}", Span(self.file, 1, 1))
             if name not in known:
                 hint = suggestion(name, known) or (f"it has {', '.join(known)}" if known else "it has none")
                 raise IrcError(f"the program has no dim {name}", Span(self.file, 1, 1), hint)

@@ -40,6 +40,7 @@ _SPOKEN = {
     "ELLIPSIS": "`...`",
 }
 """What terminals are called in messages; the others are shown as they are written."""
+_BRANCHES = "a program has no branches and no loops: where(condition, a, b) chooses elements"
 _OPERATORS = frozenset("== != < <= > >= | ^ & << >> + - * / // % @ ** ~".split())
 
 
@@ -187,8 +188,15 @@ def _unexpected_token(error: lark.UnexpectedToken, text: str, file: str) -> IrcE
         span = Span(file, len(lines), len(lines[-1]) + 1)
     else:
         span = _token_span(token, file)
-    found = _spoken(token.type) if token.type in ("_NL", "$END") else f"`{token}`"
-    return IrcError(f"unexpected {found}", span, _expected(error.accepts or error.expected))
+    found = _spoken(token.type).removeprefix("the ") if token.type in ("_NL", "$END") else f"`{token}`"
+    hint = _BRANCHES if _begins_branch(token, text) else _expected(error.accepts or error.expected)
+    return IrcError(f"unexpected {found}", span, hint)
+
+
+def _begins_branch(token: lark.Token, text: str) -> bool:
+    """Whether it stands behind a word of other languages that begins a branch or a loop, which is a name here."""
+    line = text.split("\n")[(token.line or 1) - 1]
+    return line[: (token.column or 1) - 1].strip() in ("if", "for", "while")
 
 
 def _expected(terminals: set[str]) -> str:

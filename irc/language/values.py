@@ -88,5 +88,6 @@ def describe(value: Value) -> str:
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """`did you mean ...?` where a known name is like this one."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    names = list(known)
+    close = [each for each in names if each.lower() == name.lower()] or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]}?" if close else None

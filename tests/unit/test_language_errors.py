@@ -132,7 +132,7 @@ def spanned(error: IrcError, text: str) -> str:
         ("e = x + * y", "*", "unexpected `*`"),
         ("e = x $ y", "$", "unexpected character '$'"),
         ('e = "abc', '"', "a string that does not end on its line"),
-        ("e = x +", " "[:0], "unexpected the end of the line"),
+        ("e = x +", " "[:0], "unexpected end of the line"),
         (
             "e = zeros([1000000, 1000000, 1000000], f32)",
             "zeros([1000000, 1000000, 1000000], f32)",
@@ -168,7 +168,7 @@ def test_statement(statement: str, under: str, message: str) -> None:
         ("func f(x: f32[]) -> (f32[], f16[]) {\n  return x, x\n}", 2, 13, "result 1 of f is declared f16[], found f32[]"),
         ("func f(x: f32[]) -> f32[] {\n  return g(x)\n}\nfunc g(x: f32[]) -> f32[] {\n return x\n}", 2, 10, "g is not defined above"),
         ("func g(x: f32[]) -> f32[] { return x }\nfunc f(x: f16[]) -> f32[] {\n  return g(x)\n}", 3, 12, "g expects f32[] for x"),
-        ("func f(x: f32[]) -> f32[] { return x", 1, 37, "unexpected the end of the file"),
+        ("func f(x: f32[]) -> f32[] { return x", 1, 37, "unexpected end of the file"),
         ("func f(x: f32[]) -> f32[] {\n  y = (x\n  return y\n}", 3, 3, "unexpected `return`"),
         ("x = 1", 1, 1, "unexpected `x`"),
     ],
@@ -195,6 +195,10 @@ def test_what_the_user_reads() -> None:
         ("e = x + i", "cast(x, bf16)"),
         ("e = sigmod(x)", "did you mean sigmoid?"),
         ("e = sum(x, axs=0)", "did you mean axis?"),
+        ("e = x + X", "did you mean x?"),
+        ("e = x + residual", "names here are x, "),
+        ("if x > 0 { e = x }", "where(condition, a, b) chooses elements"),
+        ("for j in x", "no loops"),
         ("e = i / 2", "`//`"),
         ("e = where(b, 1, 0)", "cast(1, f32)"),
         ("e = x[i]", "take"),
@@ -224,9 +228,16 @@ def test_functions_that_double_are_bounded() -> None:
     assert "more than" in error_of("\n".join(functions)).message
 
 
+def test_a_size_that_nothing_declares() -> None:
+    text = "func f(x: f32[N]) -> f32[N] { return x }"
+    assert error_of(text).hint == "`dim N = 64` before the functions names a number"
+    assert error_of(f"dim n = 4\n{text}").hint == "did you mean n?"
+
+
 def test_unknown_dims_are_named() -> None:
     text = "dim size = 2\nfunc f(x: f32[size]) -> f32[size] { return x }"
     error = error_of(text, {"sise": 3})
     assert "no dim sise" in error.message and error.hint == "did you mean size?"
     assert "negative size" in error_of(text, {"size": -1}).message
     assert "64-bit" in error_of(text, {"size": 2**70}).message
+    assert "the dim size must be an integer, found 2.5" in error_of(text, {"size": 2.5}).message  # pyright: ignore[reportArgumentType]
