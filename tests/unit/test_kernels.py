@@ -561,6 +561,16 @@ def _reads_written(x: ir.Tensor, out: ir.Tensor) -> None:
         out[m, n] = out[m, n] + 1.0  # here
 
 
+def _reads_unwritten(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] += x[m, n]  # here
+
+
+def _shifts_a_tile(x: ir.Tensor, out: ir.Tensor) -> None:
+    for m, n in ir.tiles(*x.shape):
+        out[m, n] = x[m + 1, n]  # here
+
+
 def _writes_argument(x: ir.Tensor, out: ir.Tensor) -> None:
     for m, n in ir.tiles(*x.shape):
         x[m, n] = x[m, n] + 1.0  # here
@@ -655,11 +665,13 @@ ERRORS: list[tuple[Callable[..., None], str]] = [
     (_math, "a tile has no value while its kernel is traced"),
     (_axes, "tiles of n meet tiles of m along one axis"),
     (_break, "break leaves a loop over tiles early"),
-    (_number, "total is a float before the loop"),
+    (_number, "total is of type float before the loop"),
     (_type, "total is f16.* before the loop and f32.* after an iteration"),
     (_gone, "t is a value of one iteration"),
     (_outer, "total goes from tile to tile of the outermost loop"),
     (_reads_written, "an array is read that the same loop nest writes"),
+    (_reads_unwritten, "an array that `empty` made is read before it is written"),
+    (_shifts_a_tile, "unsupported operand type.* for .: 'LoopTile' and 'int'"),
     (_writes_argument, "a kernel writes arrays that `empty`"),
     (_whole, "computes with an array as a whole"),
     (_extent, "the tiles n are of 6 elements, and axis 0 of .* has 5"),
@@ -710,6 +722,29 @@ def test_an_array_that_nothing_writes() -> None:
 
     with pytest.raises(IrcError, match="returns an array that no loop over tiles wrote"):
         nothing(X)
+
+
+def test_a_call_that_is_not_as_the_function_is_defined() -> None:
+    with pytest.raises(IrcError, match="product: missing a required argument: 'w'") as caught:
+        product(X)
+    assert caught.value.hint == "product(x, w)" and "product(X)" in render(caught.value)
+
+
+def test_a_function_without_a_name_is_no_kernel() -> None:
+    with pytest.raises(IrcError, match="a kernel is a function that `def` makes") as caught:
+        ir.kernel(lambda x: x)
+    assert "ir.kernel(lambda" in render(caught.value)
+
+
+def test_a_kernel_returns_what_it_writes() -> None:
+    @ir.kernel
+    def forgets(x: ir.Tensor) -> None:
+        out = ir.empty_like(x)
+        for m, n in ir.tiles(*x.shape):
+            out[m, n] = x[m, n]
+
+    with pytest.raises(IrcError, match="forgets returns no array"):
+        forgets(X)
 
 
 def test_a_tensor_is_not_written_elsewhere() -> None:

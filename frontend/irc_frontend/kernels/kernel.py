@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from irc_frontend.kernels.gradients import Recorded
     from irc_frontend.kernels.recording import Recorder
 
+LAMBDA = (lambda: None).__name__
+"""What Python calls a function without `def`."""
+
 __all__ = ["Kernel", "addmm", "atomic_add", "copy_of", "empty", "empty_like", "kernel"]
 
 
@@ -71,7 +74,7 @@ class Kernel(CalledKernel):
     """A function of arrays, whose loops over tiles are launches."""
 
     def __init__(self, function: Callable[..., Any], configs: Configs = NO_CONFIG, own: Own | None = None):
-        if not isinstance(function, FunctionType):
+        if not isinstance(function, FunctionType) or function.__name__ == LAMBDA:
             raise fail("a kernel is a function that `def` makes", "@kernel stands before a def")
         functools.update_wrapper(self, function)
         self.function = function

@@ -210,7 +210,7 @@ class InnerLoop(Loop):
                 _check_carried(name, before, value)
             elif value is not before and not isinstance(before, Gone):
                 raise fail(
-                    f"{name} is a {type(before).__name__} before the loop, which is traced once, and changes in it",
+                    f"{name} is of type {type(before).__name__} before the loop, which is traced once, and changes",
                     "zeros((m, n)) or full((m,), value) makes a tile to begin with",
                 )
         made = self._trace.close_inner([after[at].node for at in self._tiles])
@@ -223,7 +223,7 @@ class InnerLoop(Loop):
 
 def _check_carried(name: str, before: Tensor, value: Any) -> None:
     if not isinstance(value, Tensor):
-        raise fail(f"{name} is a tile before the loop and a {type(value).__name__} after an iteration")
+        raise fail(f"{name} is a tile before the loop and of type {type(value).__name__} after an iteration")
     if (before.shape, before.element) != (value.shape, value.element):
         raise fail(
             f"{name} is {before.node.type} before the loop and {value.node.type} after an iteration",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -84,11 +85,22 @@ class Recorder:
         remaining = iter(seen)
         given = (Tensor.of(next(remaining)) if is_array(leaf) else leaf for leaf in leaves)
         new_args, new_options = rebuilt((args, options), given)
+        self._check_call(new_args, new_options)
         with recorded(recording), at_users_line():
             tree = self.function(*new_args, **new_options)
         roots = [leaf.node for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+        if not roots:
+            raise fail(f"{self.name} returns no array", "return out")
         if gone := [root for root in roots if any(node.op == TILE for node in sorted_nodes([root]))]:
             raise fail_at(gone[0], *GONE)
         if any(node.op == EMPTY for node in sorted_nodes(roots)):
             raise fail(f"{self.name} returns an array that no loop over tiles wrote", "out[m, n] = tile writes one")
         return Recorded(self.name, tree, inputs, roots, (new_args, new_options), self._own, views)
+
+    def _check_call(self, args: Any, options: Any) -> None:
+        """IrcError where the function cannot be called so."""
+        signature = inspect.signature(self.function)
+        try:
+            signature.bind(*args, **options)
+        except TypeError as error:
+            raise fail(f"{self.name}: {error}", f"{self.name}({', '.join(signature.parameters)})") from None

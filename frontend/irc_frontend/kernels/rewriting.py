@@ -52,6 +52,7 @@ def rewritten(function: FunctionType, hooks: object) -> FunctionType:
     cells[HOOKS] = CellType(hooks)
     closure = tuple(cells[name] for name in code.co_freevars)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__qualname__ = function.__qualname__
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 

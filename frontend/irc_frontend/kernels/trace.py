@@ -334,7 +334,10 @@ class LoopNestTrace:
         if any(written.node.operands == (array.node,) for written, _ in self._written.values()):
             raise fail("an array is read of which the same loop nest writes a copy: that may be in its memory")
         if array.node.op == EMPTY:
-            raise fail("an array that `empty` made is read before it is written")
+            raise fail(
+                "an array that `empty` made is read before it is written",
+                "copy_of(x) makes one that holds what x does; sums begin with a tile, zeros((m, n))",
+            )
         base, permutation = as_it_lies(array.node)
         if self._reads_through and permutation is not None:
             own, order, added = turned(keys_of(array.node, key), permutation)

@@ -46,6 +46,8 @@ def _instead(error: AttributeError | TypeError) -> str | None:
         return None
     if NUMBER in text:
         return "for n in tiles(N, begin=a, end=b) goes to a position, m.end, or to where data says, lengths[b]"
+    if LoopTile.__name__ in text:
+        return "m.index has the positions of its elements, m.begin that of its first one: they take arithmetic"
     return "tiles have numpy's operators, and irc's functions and methods: exp(t), t.sum(axis=1)"
 
 

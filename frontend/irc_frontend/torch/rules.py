@@ -123,7 +123,8 @@ def element_of(dtype: torch.dtype) -> str:
     try:
         return ELEMENTS[dtype]
     except KeyError:
-        raise Left(f"irc has no element type {str(dtype).removeprefix('torch.')}") from None
+        name, known = str(dtype).removeprefix("torch."), ", ".join(ELEMENTS.values())
+        raise Left(f"irc has no element type {name}", hint=f"it has {known}") from None
 
 
 def argument(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
