@@ -87,7 +87,7 @@ def compile(
     """
     target = default_target() if target is None else _checked(target)
     options = Options(
-        arch=_ARCHES[target] if target in _ARCHES else resolve_arch(arch),
+        arch=_arch_of(target, arch),
         dims=tuple(sorted((dims or {}).items())),
         func=func,
         strict_rounding=strict_rounding,
@@ -111,8 +111,7 @@ def begin(
     """As `compile`, but for a GPU the machine code of kernels is not waited for: threads make it while the caller goes
     on, with the next program for one. What it gives waits for it, and raises what is wrong with it."""
     target = default_target() if target is None else _checked(target)
-    arch = _ARCHES[target] if target in _ARCHES else resolve_arch(None)
-    options = Options(arch, any_order=any_order, donate=tuple(donate), shared_gpu=shared_gpu)
+    options = Options(_arch_of(target, None), any_order=any_order, donate=tuple(donate), shared_gpu=shared_gpu)
     return _begun(subject_of(program), target, options, autotune)
 
 
@@ -252,6 +251,13 @@ def _checked(target: str) -> str:
     if target not in TARGETS:
         raise IrcError(f"unknown target {target}", hint=f"targets are {', '.join(TARGETS)}")
     return target
+
+
+def _arch_of(target: str, arch: str | None) -> str:
+    """The architecture that a target's code is for; one that is given is checked, whatever the target."""
+    if target in _ARCHES and arch is None:
+        return _ARCHES[target]
+    return _ARCHES.get(target, resolve_arch(arch))
 
 
 def resolve_arch(arch: str | None) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 TEXT_NAME = "<string>"
 """What diagnostics call the source of a program that is in no file."""
 
+SUFFIXES = (".irc", ".mlir")
+"""Of the files of programs."""
+
 
 def new_context() -> Context:
     """A context with irc's dialects and those of xDSL that irc's IR uses, each loaded when it is first needed."""
@@ -38,6 +41,8 @@ def new_context() -> Context:
 def source_of(program: str | Path) -> tuple[str, str]:
     """The text of a program, and its name in diagnostics."""
     if isinstance(program, str):
+        if program.endswith(SUFFIXES) and "\n" not in program:
+            raise IrcError(f"{program!r} is no text of a program", hint=f"a file is a Path: Path({program!r})")
         return program, TEXT_NAME
     return read_text(program), str(program)
 

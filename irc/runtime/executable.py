@@ -78,7 +78,11 @@ class Executable:
     def at(self, **sizes: int) -> Executable:
         """The executable for sizes of its run-time extents (`dims`); itself where it has none."""
         if sizes:
-            raise IrcError(f"{self.name} has no run-time extents, found a size for {', '.join(sizes)}")
+            name, size = next(iter(sizes.items()))
+            raise IrcError(
+                f"{self.name} has no run-time extents, found a size for {', '.join(sizes)}",
+                hint=f"`dim {name} in 1..{max(size, 1)}` declares one in .irc text, jit(dims=...) in Python",
+            )
         return self
 
     def run(self, arrays: Sequence[Any], stream: Any | None, out: Sequence[Any] = ()) -> list[Any]:

@@ -119,8 +119,12 @@ def test_bad_requests_are_diagnostics(tmp_path: Path) -> None:
         irc.compile(module, "cpu", dims={"N": 1})
     with pytest.raises(IrcError, match="cannot read"):
         irc.compile(tmp_path / "absent.irc", "cpu")
-    with pytest.raises(IrcError, match="unknown architecture sm_12"):
-        irc.compile(module, "cuda", arch="sm_12")
+    for target in ("cuda", "cpu"):
+        with pytest.raises(IrcError, match="unknown architecture sm_12"):
+            irc.compile(module, target, arch="sm_12")
+    with pytest.raises(IrcError, match="'model.irc' is no text of a program") as caught:
+        irc.compile("model.irc", "cpu")
+    assert caught.value.hint == "a file is a Path: Path('model.irc')"
     with pytest.raises(IrcError, match="expected one or|expects|expected"):
         irc.compile(parse_ir(new_context(), ADD.replace("axes = [0]", "axes = [7]"), "bad.mlir"), "cpu")
 

@@ -135,8 +135,9 @@ def test_sizes_of_an_executable_that_do_not_fit():
             rows.at(**sizes)
     with pytest.raises(IrcError, match="a launcher of rows is for one size"):
         rows.launcher()
-    with pytest.raises(IrcError, match="has no run-time extents"):
+    with pytest.raises(IrcError, match="has no run-time extents") as caught:
         irc.compile(ROWS, target="cpu", dims={"N": 8}).at(N=8)
+    assert caught.value.hint is not None and caught.value.hint.startswith("`dim N in 1..8` declares one")
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,14 @@ def test_other_targets_count_nothing() -> None:
         executable.statistics(np.zeros((8, 64), np.float32))
 
 
+def test_the_command_counts_on_the_simulator_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "softmax.irc"
+    path.write_text(SOFTMAX)
+    assert irc_run.main([str(path), "--target", "cpu", "--stats"]) == 1
+    out, error = capsys.readouterr()
+    assert not out and "--stats: the target cpu counts nothing" in error
+
+
 def test_the_command_prints_statistics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "softmax.irc"
     path.write_text(SOFTMAX)

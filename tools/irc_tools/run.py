@@ -96,6 +96,8 @@ def _run(arguments: list[str]) -> int:
     is_saved = args.file.endswith(SUFFIX)
     program = GivenProgram(Path(args.file), dims) if is_saved else open_program(args.file, dims)
     executable = _loaded(args, dims) if is_saved else _compiled(args, program)
+    if args.stats and executable.target != "sim":
+        raise IrcError(f"--stats: the target {executable.target} counts nothing", hint="give --target sim, too")
     compiling = time.perf_counter() - begin
     sizes = parse_definitions(args.size, "--size")
     executable = executable.at(**sizes)
@@ -116,10 +118,7 @@ def _run(arguments: list[str]) -> int:
 
 def _compiled(args: argparse.Namespace, program: GivenProgram) -> Any:
     from irc.driver.compiler import compile as compile_program
-    from irc.driver.compiler import resolve_arch
 
-    if args.arch is not None:
-        resolve_arch(args.arch)
     with parse_reports(args, PASSES) or nullcontext():
         return compile_program(
             program.source,
