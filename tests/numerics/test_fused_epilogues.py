@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawing import long
-from numerics.test_kernels import TOLERANCE, drawn, kernels, wide
+from example_kernels import kernels
+from numerics.test_kernels import TOLERANCE, drawn, wide
 
 import irc_frontend as ir
 from irc.dialects.kernel import FusedOp, LaunchOp

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from drawing import long
+from example_kernels import kernels
 from xdsl.dialects import scf
 
 import irc_frontend as ir
@@ -19,12 +18,6 @@ from irc.driver.lowering import lower
 from irc.interpreters.tile import interpreter
 
 Array = np.ndarray[Any, Any]
-
-_spec = importlib.util.spec_from_file_location("kernels", Path(__file__).parents[2] / "examples" / "kernels.py")
-assert _spec is not None
-assert _spec.loader is not None
-kernels: Any = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(kernels)
 
 
 def drawn(*shape: int, dtype: Any = np.float32, seed: int = 0) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import python_kernels
+from example_kernels import kernels
 
 import irc_frontend as ir
 from irc.dialects import tile
@@ -210,18 +211,6 @@ def test_a_config_is_any_part() -> None:
 
 
 @ir.kernel
-def batched(x: ir.Tensor, w: ir.Tensor) -> ir.Tensor:
-    (B, M, K), N = x.shape, w.shape[2]
-    out = ir.empty((B, M, N), x.dtype)
-    for b, m, n in ir.tiles(range(B), M, N):
-        acc = ir.zeros((m, n))
-        for k in ir.tiles(K):
-            acc = ir.addmm(acc, x[b, m, k], w[b, k, n])
-        out[b, m, n] = acc
-    return out
-
-
-@ir.kernel
 def column_sums(x: ir.Tensor) -> ir.Tensor:
     B, M, N = x.shape
     out = ir.empty((B, N))
@@ -285,24 +274,11 @@ def test_steps_that_are_reduced_twice_are_short() -> None:
     assert (config.tile["n"], config.warps) == (2048, 2)
 
 
-@ir.kernel
-def segment_sums(x: ir.Tensor, first: ir.Tensor, lengths: ir.Tensor, longest: int) -> ir.Tensor:
-    N, B = x.shape[1], lengths.shape[0]
-    out = ir.empty((B, N), "f32")
-    for b, n in ir.tiles(range(B), N):
-        acc = ir.zeros((n,))
-        for m in ir.tiles(longest, end=lengths[b]):
-            rows = ir.where(m.index < lengths[b], first[b] + m.index, -1)
-            acc += x[rows, n].sum(axis=0, dtype="f32")
-        out[b, n] = acc
-    return out
-
-
 @pytest.mark.parametrize(("dtype", "columns", "warps"), [(np.float16, 64, 8), (np.float32, 32, 16)])
 def test_steps_of_loops_that_data_ends_are_few(dtype: type, columns: int, warps: int) -> None:
     """A line of memory wide, and of 32768 elements: a block of a long sequence has few of them one after the other."""
     first = np.zeros(256, np.int32)
-    config = config_of(segment_sums, np.zeros((131072, 1024), dtype), first, first, 131072)
+    config = config_of(kernels.jagged_sums, np.zeros((131072, 1024), dtype), first, first, 131072)
     assert (config.tile["n"], config.tile["m"], config.warps) == (columns, 32768 // columns, warps)
 
 
@@ -338,7 +314,7 @@ def config_of(kernel: Any, *arrays: Any) -> Any:
 
 def test_numbers_of_a_range_are_blocks_too() -> None:
     """Where there are enough of them, tiles need not be small for each SM to have some."""
-    few, many = (config_of(batched, *[np.zeros((n, 512, 512), np.float16)] * 2).tile for n in (1, 64))
+    few, many = (config_of(kernels.batched_matmul, *[np.zeros((n, 512, 512), np.float16)] * 2).tile for n in (1, 64))
     assert few["m"] * few["n"] <= 64 * 64
     assert many["m"] * many["n"] >= 128 * 128
     few, many = (config_of(column_sums, np.zeros((n, 64, 1024), np.float32)).tile for n in (1, 256))
@@ -362,7 +338,9 @@ def test_loops_are_in_the_order_of_the_config() -> None:
 def test_an_order_of_other_loops_than_there_are() -> None:
     with pytest.raises(IrcError, match="loop_order = .1, 0, 2. has 3 dimensions, and the loop over tiles has 2, m, n"):
         scaled.with_config(loop_order=(1, 0, 2))(X)
-    moved = batched.with_config(loop_order=(2, 1, 0), cluster=(2, 1), tile={"m": 64}, schedule="persistent", warps=4)
+    moved = kernels.batched_matmul.with_config(
+        loop_order=(2, 1, 0), cluster=(2, 1), tile={"m": 64}, schedule="persistent", warps=4
+    )
     arrays = np.zeros((4, 128, 64), np.float16), np.zeros((4, 64, 128), np.float16)
     with pytest.raises(IrcError, match="moves loops whose tiles a cluster shares, found cluster = .2, 1."):
         moved.module(*arrays)
