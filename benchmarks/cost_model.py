@@ -110,7 +110,7 @@ def trained(samples: Sequence[Sample], about: Mapping[str, Any]) -> LearnedModel
         share = float((weights * explained * left)[own].sum()) / scale if scale > 0 else 0.0
         shares[kind] = round(min(1.0, max(0.0, share)), 3)
         target[own] -= shares[kind] * formula[own]
-    trees = boosted(features, target, weights, kernels, names, Boosting(), 0)
+    trees = boosted(features, target, weights, kernels, names, Boosting())
     return LearnedModel(about, shares, trees)
 
 

@@ -38,15 +38,12 @@ def run_passes(
     module: ModuleOp,
     passes: Sequence[ModulePass],
     *,
-    context: Context | None = None,
     instruments: Instruments | None = None,
     verified: bool = True,
 ) -> None:
     """Runs the passes on the module, in place. instruments: what watches them, instead of the reports that are entered.
     verified: verify the module at the end."""
-    manager = PassManager(
-        new_context() if context is None else context, watch(module) if instruments is None else instruments
-    )
+    manager = PassManager(new_context(), watch(module) if instruments is None else instruments)
     manager.run(module, [Step(each) for each in passes])
     if passes and verified:
         manager.verify_end(module, passes[-1].name)

@@ -19,15 +19,15 @@ from irc.ir.locations import describe
 
 
 class InterpretedProgram:
-    """A function of a module, ready to be called with numpy arrays of its argument types.
+    """The entry function of a module, ready to be called with numpy arrays of its argument types.
 
     Arithmetic on f16, bf16 and f8 is in f32, and rounds where docs/language.md, Numbers, says. Arrays are freed at
     their last use. The module must not change afterwards.
     """
 
-    def __init__(self, module: ModuleOp, func: str | None = None):
-        """`func` names the function, the last by default; IrcError where there is none."""
-        self.function = entry(module, func)
+    def __init__(self, module: ModuleOp):
+        """Of its last function; IrcError where it has none."""
+        self.function = entry(module)
         self._schedule = Schedule(self.function.body.block)
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Array, ...]:

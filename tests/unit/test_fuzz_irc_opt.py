@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import PIPELINES
-from irc.driver.program import new_context
 from irc.ir.printer import print_ir
 from irc.language import parse
 from irc.support.diagnostics import IrcError, render
@@ -175,7 +174,7 @@ def dumps(program: str) -> list[str]:
     """The IR of a program after each pass."""
     module, texts = parse(program, "program.irc"), list[str]()
     for name in PIPELINES["all"]:
-        run_passes(module, passes_of([name]), context=new_context())
+        run_passes(module, passes_of([name]))
         texts.append(print_ir(module))
     return list(dict.fromkeys(texts))
 

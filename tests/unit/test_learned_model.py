@@ -42,7 +42,7 @@ def boosted_by(features: Any, target: Any, names: list[str], settings: Boosting,
     """Of one group."""
     count = len(target)
     return boosted(
-        features, target, np.ones(count) if weights is None else weights, np.zeros(count, int), names, settings, 0
+        features, target, np.ones(count) if weights is None else weights, np.zeros(count, int), names, settings
     )
 
 
@@ -70,7 +70,7 @@ def test_what_a_group_has_in_common_is_not_learned() -> None:
     groups = np.repeat(np.arange(4), 50)
     features = np.stack([random.random(200), groups], axis=1)
     target = (features[:, 0] > 0.5) + 100.0 * groups
-    model = LearnedModel({}, {}, boosted(features, target, np.ones(200), groups, [RATIO, "group"], Boosting(), 0))
+    model = LearnedModel({}, {}, boosted(features, target, np.ones(200), groups, [RATIO, "group"], Boosting()))
     low, high, other = model.predict(np.array([[0.2, 0], [0.8, 0], [0.8, 3]]), [RATIO, "group"], 0.0)
     assert high - low == pytest.approx(1, abs=0.05)
     assert other == pytest.approx(high, abs=0.05)
@@ -79,7 +79,7 @@ def test_what_a_group_has_in_common_is_not_learned() -> None:
 def test_leaves_are_no_smaller_and_no_more_than_said() -> None:
     features, target, names = drawn(100)
     (tree,) = boosted(
-        features, target, np.ones(100), np.zeros(100, int), names, Boosting(count=1, leaves=3, fewest=20, share=1), 0
+        features, target, np.ones(100), np.zeros(100, int), names, Boosting(count=1, leaves=3, fewest=20, share=1)
     )
 
     def leaves(node: Any, rows: Any) -> list[int]:

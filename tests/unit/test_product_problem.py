@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import ModuleOp
 from irc.analysis.product_problem import Product, product_of
 from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import passes_of, run_passes
-from irc.driver.program import new_context, parse
+from irc.driver.program import parse
 
 
 def problem(parameters: str, result: str, expression: str) -> Product:
     """That of the only product of a program."""
     module = parse(f"func f({parameters}) -> {result} {{\n    return {expression}\n}}\n", "f.irc")
     names = ("canonicalize-nd", "decompose-nd", "widen-arithmetic", "canonicalize-nd", "fuse-kernels")
-    run_passes(module, passes_of(names), context=new_context())
+    run_passes(module, passes_of(names))
     return problem_of(module)
 
 

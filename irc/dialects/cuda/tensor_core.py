@@ -164,7 +164,6 @@ class WgmmaRegistersOp(WgmmaBase):
         accumulate: SSAValue,
         *,
         n: int,
-        rhs_type: Attribute | None = None,
         transpose_rhs: bool = False,
     ) -> None:
         assert isinstance(lhs.type, RegistersType)
@@ -175,7 +174,7 @@ class WgmmaRegistersOp(WgmmaBase):
                 "n": number(n),
                 "k": number(WGMMA_DEPTH.get(str(element), 0)),
                 "lhs_type": element,
-                "rhs_type": element if rhs_type is None else rhs_type,
+                "rhs_type": element,
                 "transpose_rhs": flag(transpose_rhs),
             },
         )

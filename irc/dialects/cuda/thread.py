@@ -123,12 +123,12 @@ class RegistersOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($result)"
 
-    def __init__(self, size: int | RegistersType, element: Attribute | None = None, *, align: int = 16) -> None:
+    def __init__(self, size: int | RegistersType, element: Attribute | None = None) -> None:
         """From a type, or a number of elements and their type."""
         if not isinstance(size, RegistersType):
             assert element is not None
             size = RegistersType(size, element)
-        super().__init__(properties={"align": number(align)}, result_types=[size])
+        super().__init__(properties={"align": number(16)}, result_types=[size])
 
     def verify_(self) -> None:
         if self.align.value.data not in (1, 2, 4, 8, 16):

@@ -69,7 +69,6 @@ class DotOp(IRDLOperation):
         acc: SSAValue,
         *,
         instruction: str | None = None,
-        is_pending: bool = False,
         precision: str | None = None,
         unsigned: bool = False,
         parts: IntegerAttr | None = None,
@@ -77,7 +76,7 @@ class DotOp(IRDLOperation):
     ):
         super().__init__(
             operands=[lhs, rhs, acc],
-            result_types=[PendingType(tile_type_of(acc.type)) if is_pending else tile_type_of(acc.type)],
+            result_types=[tile_type_of(acc.type)],
             properties={
                 "instruction": None if instruction is None else StringAttr(instruction),
                 "precision": None if precision is None else StringAttr(precision),

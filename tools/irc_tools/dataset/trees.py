@@ -58,11 +58,11 @@ def _edges(column: Array, quantiles: Array) -> Array:
 
 
 def boosted(
-    features: Array, target: Array, weights: Array, groups: Array, names: Sequence[str], settings: Boosting, seed: int
+    features: Array, target: Array, weights: Array, groups: Array, names: Sequence[str], settings: Boosting
 ) -> list[Node]:
     """Trees whose sum is near the target, by the weighted squared error, but for what is the same for all rows of a
     group: what is compared is within one. groups: their numbers from 0."""
-    random, bins = np.random.default_rng(seed), _Bins(features)
+    random, bins = np.random.default_rng(0), _Bins(features)
     found: list[Node] = []
     total = np.zeros(len(target))
     for _ in range(settings.count):
