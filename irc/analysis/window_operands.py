@@ -30,16 +30,6 @@ PIXELS = 64
 MIN_RUN = 16
 """Channels from which on a step along K is inside of one tap: rows of the narrowest swizzle, of 16 bits."""
 
-PIXEL_CYCLES, PIXEL_BYTES = 1.8, 46
-"""Of an SM that TMA takes for the channels of a pixel at one tap, and bytes that it brings in one cycle more. 3x3
-windows over 128x256x56x56 take an H200 551 us with groups of 16 channels, 317 of 32, 255 of 64
-(benchmarks/results/2026-11-28-h200-notes.md)."""
-
-
-def pixel_cycles(nbytes: int) -> float:
-    """What TMA takes for a pixel at one tap, of so many bytes of channels, in cycles of an SM."""
-    return PIXEL_CYCLES + nbytes / PIXEL_BYTES
-
 
 def run_of(op: Operation) -> int:
     """The channels at one tap, where they are innermost in x; 0 where they are not, and where there are no taps."""

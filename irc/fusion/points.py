@@ -21,23 +21,8 @@ from irc.ir.rewriting import Inserter
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK, Target
 from irc.support.integers import round_up
 
-LOADED, LOADED_UNALIGNED = 1.3, 2.0
-"""The time of the bytes that such a product moves where threads load them, in that of a copy; with rows that do not
-begin at 16 bytes."""
-
-MULTIPLIED = 3.0
-"""That of its multiply-adds beside them, by warps alone, in that of warp groups. Together they are the 23 us of
-88x96x31x48>96 on an H200 and the 22 of 48x96x48x56>128
-(benchmarks/results/2026-11-28-h200-random-convolutions.json, numbers 25 and 77 without what follows)."""
-
 COLUMNS = (64, 128)
 """Of a tile of few columns, and of others."""
-
-FOLLOWED = 64
-"""Instructions for what follows a product of warp groups that an SM executes in a cycle: half of what it issues, as one
-group of two is at them. They add to what the bytes take; in a kernel of its own memory takes longer. With a gelu,
-113x128x31x28>96 takes an H200 22 us, of which its bytes are 10, and 44x48x96x61>192 98, of which they are 30
-(benchmarks/results/2026-11-28-h200-random-convolutions.json, numbers 94 and 21)."""
 
 
 def moved_columns(op: nd.MatmulOp) -> nd.PermuteOp | None:
@@ -60,19 +45,20 @@ def moved_columns(op: nd.MatmulOp) -> nd.PermuteOp | None:
 def pays(op: nd.MatmulOp, permute: nd.PermuteOp, machine: Target) -> bool:
     """Whether a copy of the left operand takes less than is saved: loads by threads, products by warps, and a kernel of
     what follows."""
-    size, columns = element_of(op.lhs).size, iteration_of(op).extent("n")
+    size, columns, costs = element_of(op.lhs).size, iteration_of(op).extent("n"), machine.costs.windows
     read, stored = size * size_of(op.lhs), size * size_of(op.result)
     (axis,) = ints(op.lhs_contract)
     row = size * prod(shape_of(op.lhs)[axis + 1 :])
-    loaded = LOADED_UNALIGNED if row % TENSOR_MAP_ALIGNMENT else LOADED
+    loaded = costs.loaded_unaligned if row % TENSOR_MAP_ALIGNMENT else costs.loaded
     few, many = COLUMNS
     padded = flops_of(op) * round_up(columns, few if columns <= few else many) / columns
-    now = (read + stored) * loaded / machine.bandwidth + padded * MULTIPLIED / machine.flops[element_of(op.lhs).name]
+    multiplied = padded * costs.by_warps / machine.flops[element_of(op.lhs).name]
+    now = (read + stored) * loaded / machine.bandwidth + multiplied
     then = (3 * read + stored) / machine.bandwidth + machine.launch_time
     if following := [each for each in _following(permute.result) if not is_cast(each)]:
         now += 2 * stored / machine.bandwidth + machine.launch_time
         instructions = sum(map(instructions_of, following)) * size_of(op.result)
-        then += instructions / (machine.sms * machine.clock * FOLLOWED)
+        then += instructions / (machine.sms * machine.clock * costs.following)
     return now > then
 
 

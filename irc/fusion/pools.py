@@ -15,7 +15,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.op_classes import is_elementwise, size_of
-from irc.analysis.window_operands import pixel_cycles
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of, tensor
 from irc.dialects.nd.convolution import in_order
@@ -57,7 +56,7 @@ class Pool:
         columns, channels = iteration.extent("n"), self.conv.kernel_shape[1]
         pixels = iteration.points // (columns * channels)
         tiles = ceil_div(columns, HELD // self.places) - ceil_div(columns, WGMMA_COLUMNS)
-        brought = pixels * tiles * pixel_cycles(channels * size)
+        brought = pixels * tiles * machine.costs.windows.pixel_cycles(channels * size)
         saved = (size_of(self.conv.result) + size_of(self.reduce.result)) * size / machine.bandwidth
         return saved + machine.launch_time > brought / (machine.sms * machine.clock)
 

@@ -24,7 +24,8 @@ from irc.analysis.op_classes import size_of
 from irc.analysis.operand_work import OperandWork
 from irc.analysis.product_problem import multiplied
 from irc.ir.iteration import iteration_of
-from irc.ir.targets import OperandCosts, target_of
+from irc.ir.target_costs import OperandCosts
+from irc.ir.targets import target_of
 from irc.support.integers import ceil_div
 
 FEWEST_TILES = 2

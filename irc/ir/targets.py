@@ -14,6 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from irc.ir.target_costs import Costs, OperandCosts
 from irc.support.diagnostics import IrcError
 
 if TYPE_CHECKING:
@@ -29,51 +30,6 @@ TERA = 1e12
 TENSOR_MAP_RANK = 5
 TENSOR_MAP_ALIGNMENT = 16
 """CUDA driver API, cuTensorMapEncodeTiled: at most 5 dimensions, strides but the innermost multiples of 16 bytes."""
-
-
-@dataclass(frozen=True)
-class OperandCosts:
-    """What an element of a product's operand of 16 bits that is computed in the product's kernel takes, in cycles of an
-    SM, for each tile that reads it.
-
-    tile: rows and columns of most tiles. byte: for each byte that it is computed from beyond `free_bytes`.
-    instruction: for each instruction of the threads that multiply. written: where other threads compute it, and write
-    it to shared memory; None where those that multiply compute both operands.
-    The H200's are fitted to its kernels (`irc/fusion/prologue_cost.py`). Without warp groups, the threads that multiply
-    issue all instructions, 128 a cycle, and what is loaded beyond a plain operand takes its way from the L2.
-    """
-
-    tile: tuple[int, int]
-    byte: float
-    free_bytes: float
-    instruction: float
-    written: float | None = None
-
-    @staticmethod
-    def of_warps(operand_bytes: int) -> OperandCosts:
-        """Those of a target without warp groups."""
-        return OperandCosts(tile=(128, 128), byte=1 / operand_bytes, free_bytes=2, instruction=1 / 128)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What a target takes for the work that fusion divides between kernels.
-
-    multiply_adds: of operands of 16 bits, that an SM makes in a cycle. operand_bytes: that an SM loads in a cycle for
-    products. byte: cycles of an SM for a byte of the device memory, all SMs together. launch: cycles of an SM, summed
-    over all SMs, of one more launch. idle_elements: elements of an array that one SM reads in the time of a launch.
-    operand: of what a product's kernel computes of its operands. row_tiles: rows that a tile with whole rows of a
-    product can have.
-    The H200's are fitted to its kernels; those of the others follow from their clocks, SMs and bandwidths.
-    """
-
-    multiply_adds: int
-    operand_bytes: int
-    byte: float
-    launch: float
-    idle_elements: int
-    operand: OperandCosts
-    row_tiles: tuple[int, ...] = (128, 64, 32, 16)
 
 
 @dataclass(frozen=True)
@@ -94,7 +50,7 @@ class Target:
     wgmma: for each element of operands, the extent of k of `wgmma.mma_async` (PTX ISA, Asynchronous warpgroup-level
         matrix instructions); m is 64, n a multiple of 8 up to 256.
     flops: for each element of operands, the peak rate of products, operations/s (a multiply-add is two).
-    costs: what fusion weighs.
+    costs: what passes weigh.
     exact_tiles: whether tiles may have any extents: nothing divides them among threads of warps.
     interprets: whether the interpreter, beside it, runs kernels that it cannot.
     """

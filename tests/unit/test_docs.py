@@ -71,9 +71,10 @@ def test_the_numbers_of_the_heuristic_and_their_fields_are_there() -> None:
     rows = re.findall(
         r"^\| ((?:`[A-Z_]+`,? ?)+of .*?) \|.*\| (`.*`) \|$", (DOCS / "tuning.md").read_text(), re.MULTILINE
     )
-    assert len(rows) == 6
+    assert len(rows) == 8
     for numbers, fields in rows:
-        names, paths = re.findall(r"`([A-Z_]+)`", numbers), re.findall(r"`(irc/[\w/.]+)`", numbers)
+        names, paths = re.findall(r"`([A-Z_]+)`", numbers), re.findall(r"`((?:irc|frontend)/[\w/.]+)`", numbers)
+        assert paths
         for path in paths:
             text = (DOCS.parent / path).read_text()
             assert [name for name in names if not re.search(rf"^{name}\b", text, re.MULTILINE)] == [], path

@@ -1,5 +1,5 @@
 """irc-docs: writes the reference pages `docs/dialects/*.md`, `docs/passes.md`, `docs/attributes.md`,
-`docs/elementwise.md` and `docs/api.md` from the definitions."""
+`docs/elementwise.md`, `docs/costs.md` and `docs/api.md` from the definitions."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from irc.language.functions import BUILTINS
 from irc.support.diagnostics import IrcError
 from irc.support.files import make_directory, read_text, write_text
 from irc_tools.api_page import api_page
+from irc_tools.costs_page import costs_page
 from irc_tools.errors import guarded
 from irc_tools.pass_help import PassHelp, invariants_of, pass_help
 
@@ -54,6 +55,7 @@ def pages() -> dict[str, str]:
     found["passes.md"] = passes_page()
     found["attributes.md"] = attributes_page()
     found["elementwise.md"] = elementwise_page()
+    found["costs.md"] = HEADER + costs_page()
     found["api.md"] = HEADER + api_page()
     return found
 

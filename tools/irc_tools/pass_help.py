@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irc.driver.pipelines import PASSES, PIPELINES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from irc.ir.passes import Invariant
 
@@ -104,18 +104,23 @@ def _assigned(module: ast.Module) -> dict[str, ast.expr]:
 
 
 def _options(node: ast.ClassDef, constants: dict[str, ast.expr]) -> list[OptionHelp]:
-    """The dataclass fields of a pass; the string after a field is its text."""
+    """The dataclass fields of a pass."""
     found: list[OptionHelp] = []
+    for field, text in fields_of(node):
+        assert isinstance(field.target, ast.Name)
+        default = None if field.value is None else _default(field.value, constants)
+        name = field.target.id.replace("_", "-")
+        found.append(OptionHelp(name, ast.unparse(field.annotation), default, text or COMMON_OPTIONS.get(name, "")))
+    return found
+
+
+def fields_of(node: ast.ClassDef) -> Iterator[tuple[ast.AnnAssign, str]]:
+    """The fields of a dataclass, and the string after each, in one line."""
     for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
-        annotation = ast.unparse(statement.annotation)
-        if annotation.startswith("ClassVar"):
-            continue
-        default = None if statement.value is None else _default(statement.value, constants)
-        name = statement.target.id.replace("_", "-")
-        found.append(OptionHelp(name, annotation, default, _text(following) or COMMON_OPTIONS.get(name, "")))
-    return found
+        if not ast.unparse(statement.annotation).startswith("ClassVar"):
+            yield statement, _text(following)
 
 
 def _default(value: ast.expr, constants: dict[str, ast.expr]) -> str:

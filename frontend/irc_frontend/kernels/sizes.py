@@ -43,7 +43,8 @@ REDUCED_TWICE = 2048
 each, and 2 warps leave the others of an SM to load. Cross entropy of 8192 x 50257 bf16 takes an H200 234 us in steps of
 4096 elements by 4 warps, 224 so; a softmax of 1024 x 262144 428 and 410; sums alone take 121 and 134."""
 
-ENDED_ELEMENTS, ENDED_BYTES_PER_THREAD = 32768, 256
+ENDED_ELEMENTS = 32768
+ENDED_BYTES_PER_THREAD = 256
 """The same where data ends a loop: the steps of the longest follow each other, and there are few of them. Sums of 256
 jagged sequences of 512 rows on average take an H200 154 us in steps of 64 rows of 512 bytes. In rows of 128 bytes and
 steps of 128, 256, 512 and 1024 they take 100, 70, 67 and 102; by 16 warps in place of 8 77."""

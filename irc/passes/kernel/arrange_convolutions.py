@@ -35,7 +35,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.costs import flops_of
-from irc.analysis.window_operands import MIN_RUN, is_window_loadable, pixel_cycles, run_of
+from irc.analysis.window_operands import MIN_RUN, is_window_loadable, run_of
 from irc.configs.gathered import MAX_DEPTH, PAIRED_BYTES
 from irc.configs.product_instructions import WGMMA_OPERANDS
 from irc.dialects import nd
@@ -52,26 +52,8 @@ from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.support.integers import ceil_div, power_of_two
 
-GATHER = 16.0
-"""Cycles of a lane for an element that threads bring to shared memory: on an H100 7x7 taps at strides of 2, of 128
-images of 3x224x224, took 515 us so, and multiply 236 million elements (benchmarks/results/2026-11-25-h100-notes.md)."""
-
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
-
-SPLIT_CYCLES = 2.5
-"""Of an SM that a pixel at one tap takes TMA more where it may begin inside of a sector. An H200 takes 6.1 cycles for
-24 channels, dilated 3x3 windows of 505x17x61 in 110 us, and 3.6 for 32, 5x5 windows at strides of 2 of 453x28x31 in
-35 us (benchmarks/results/2026-11-28-h200-random-convolutions.json)."""
-
-REGISTER_MULTIPLY_ADDS = 26
-"""Of groups of few channels, that an SM makes in a cycle in registers: 23 and 25 with 8 channels and 24 outputs in each
-of 8 groups, 39 with 8 outputs in each of 32, channels last (the two above)."""
-
-WINDOW_CYCLES = 0.03
-"""Of an SM for a multiply-add of a depthwise convolution with channels first. 7x7 taps of 120x128x48x17, in rows of 32
-of which 15 are beyond the end, take an H200 135 us, 0.057 cycles for each
-(benchmarks/results/2026-11-28-h200-random-convolutions.json, number 90 without the minimum)."""
 
 LANES = 32
 """Elements that an SM's threads load from its caches in a cycle, one each."""
@@ -254,7 +236,7 @@ def _turning_pays(op: nd.ConvOp, machine: Target) -> bool:
     rank = len(op.kernel_shape)
     row = op.result_shape[in_order(range(rank), ints(op.x_axes)).index(_inner(op.x))]
     beyond = iteration_of(op).points * (power_of_two(row) - row) / row
-    saved = WINDOW_CYCLES * beyond / (machine.sms * machine.clock)
+    saved = machine.costs.windows.depthwise * beyond / (machine.sms * machine.clock)
     return saved > 2 * element_of(op.x).size * prod(op.x_shape) / machine.bandwidth + machine.launch_time
 
 
@@ -292,7 +274,8 @@ def _is_brought(op: nd.ConvOp, machine: Target) -> bool:
 
 def _pays(op: nd.ConvOp, sides: Sequence[int], machine: Target) -> bool:
     """Whether copies take less than what gathering takes beyond the products that it is beside."""
-    gathered = GATHER * sum(_gathered(op, side) for side in sides) / (machine.sms * machine.clock * LANES)
+    elements = sum(_gathered(op, side) for side in sides)
+    gathered = machine.costs.windows.gathered * elements / (machine.sms * machine.clock * LANES)
     saved = gathered - flops_of(op) / machine.flops[element_of(op.x).name]
     moved = sum(2 * element_of(value).size * prod(shape_of(value)) for value in (op.operands[side] for side in sides))
     return saved > moved / machine.bandwidth + machine.launch_time * len(sides)
@@ -320,7 +303,7 @@ def _fill(op: nd.ConvOp, machine: Target, *, is_copied: bool, always: bool) -> i
     launches = 0 if is_copied else 2  # of x and of the kernel
     iteration = iteration_of(op)
     brought = iteration.points // (channels * iteration.extent("n")) * ceil_div(iteration.extent("n"), GATHERED_TILE[1])
-    saved = SPLIT_CYCLES * brought / (machine.sms * machine.clock)
+    saved = machine.costs.windows.split_pixel * brought / (machine.sms * machine.clock)
     return whole if saved > moved / machine.bandwidth + machine.launch_time * launches else least
 
 
@@ -334,12 +317,12 @@ def _fill_of_groups(op: nd.ConvOp, machine: Target, *, always: bool) -> int:
     if always:
         return fill
     size, outputs, points = element_of(op.x).size, op.kernel_shape[0] // groups, iteration_of(op).points
-    pixels = points // (channels * outputs)
+    pixels, costs = points // (channels * outputs), machine.costs.windows
     if op.pattern is Pattern.WINDOW:
-        cycles = points / REGISTER_MULTIPLY_ADDS
+        cycles = points / costs.register_multiply_adds
     else:
-        cycles = GATHER * pixels * channels * ceil_div(outputs, GATHERED_TILE[1]) / LANES
-    cycles -= pixels * ceil_div(outputs, GATHERED_TILE[1]) * pixel_cycles((channels + fill) * size)
+        cycles = costs.gathered * pixels * channels * ceil_div(outputs, GATHERED_TILE[1]) / LANES
+    cycles -= pixels * ceil_div(outputs, GATHERED_TILE[1]) * costs.pixel_cycles((channels + fill) * size)
     moved = size * prod(op.x_shape) // channels * (2 * channels + fill)
     return fill if cycles / (machine.sms * machine.clock) > moved / machine.bandwidth + 2 * machine.launch_time else 0
 
