@@ -9,7 +9,7 @@ from typing import ClassVar
 from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
-from irc.analysis.index_values import is_even, opposite, slope, together
+from irc.analysis.index_values import opposite, slope, together
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
@@ -17,9 +17,9 @@ from irc.ir.dtypes import element_of
 from irc.ir.properties import numbers
 from irc.layout.requests import SECTOR_BYTES
 
-ELEMENTS, ROWS = 2, 8
-"""Sectors that neighbors which share some are less than apart: elements between each other's; rows, of which one sector
-in so many, or more, has the end of one and the beginning of the next."""
+SECTORS = 8
+"""That neighbors which share some are less than apart: of rows, one sector in so many, or more, has the end of one and
+the beginning of the next."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class OrderTilesPass(ProgramPass):
     Where tiles of a product along a dimension before the last two store to the same sectors, it is one of the
     `fastest`: phases of transposed convolutions with channels first, elements between each other's, and groups of few
     outputs with channels last. Sectors are whole before they leave the L2 cache, and what else is read there, or in
-    other channels of the same pixels, is read once. So are phases of short rows that end inside of a sector, where all
-    have as many iterations.
+    other channels of the same pixels, is read once. So are phases of short rows that end inside of a sector. Where
+    phases differ in their iterations, `lower-schedule` has blocks go on to another one.
     """
 
     name: ClassVar[str] = "order-tiles"
@@ -53,13 +53,11 @@ class OrderTilesPass(ProgramPass):
 
 def _shares_sectors(loop: tile.ForTilesOp, offset: SSAValue) -> bool:
     """Whether tiles of a product that are neighbors along a dimension store to the same sectors: elements of theirs, or
-    short rows, are no whole sectors apart. Blocks that persist meet the same phases again and again where their number
-    is a multiple of that of the phases: those of rows should have as many iterations."""
+    short rows, are no whole sectors apart."""
     if not any(isinstance(op, tile.DotOp) for op in loop.walk()):
         return False
     stores = [op for op in loop.walk() if isinstance(op, tile.StoreOp) and offset in (*op.offsets, *op.symbols)]
-    most = SECTOR_BYTES * (ROWS if is_even(loop, offset) else ELEMENTS)
-    return any((apart := _apart(store, offset)) < most and apart % SECTOR_BYTES for store in stores)
+    return any((apart := _apart(store, offset)) < SECTORS * SECTOR_BYTES and apart % SECTOR_BYTES for store in stores)
 
 
 def _apart(store: tile.StoreOp, offset: SSAValue) -> int:

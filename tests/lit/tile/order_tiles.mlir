@@ -206,11 +206,11 @@ tile.program @phases(%x: !tile.view<1024x64xbf16>, %w: !tile.view<64x256xbf16>, 
 
 // -----
 
-// Rows of 112 bytes end inside of a sector: those of the phases follow one another, too, where all have as many
+// Rows of 112 bytes end inside of a sector: those of the phases follow one another, too, also where they differ in their
 // iterations. Rows of whole sectors, and rows of many, do not.
 // CHECK-LABEL: @rows
 // CHECK:         tile.for_tiles (%a, %b, %i, %j) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [0, 1] {
-// CHECK:         tile.for_tiles (%a_1, %b_1, %i_1, %j_1) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] reversed [0] {
+// CHECK:         tile.for_tiles (%a_1, %b_1, %i_1, %j_1) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [0, 1] reversed [0] {
 // CHECK:         tile.for_tiles (%a_2, %b_2, %i_2, %j_2) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] {
 // CHECK:         tile.for_tiles (%a_3, %b_3, %i_3, %j_3) extents [2, 2, 1024, 256] steps [1, 1, 64, 64] fastest [1] {
 tile.program @rows(%x: !tile.view<1024x256xbf16>, %w: !tile.view<256x256xbf16>, %y: !tile.view<256x16384xf32>) {results = 1 : i64} {
