@@ -46,7 +46,10 @@ def scan(
     xs = tree_map(lambda leaf: Tensor.of(node_of(leaf)), xs)
     carry, rows = init, list[Any]()
     for step in reversed(range(count)) if reverse else range(count):
-        made, row = function(carry, tree_map(lambda leaf, step=step: leaf[step], xs))
+        given = function(carry, tree_map(lambda leaf, step=step: leaf[step], xs))
+        if not isinstance(given, tuple | list) or len(given) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise fail("scan: the function gives the next carry and a result", "return carry, None where there is none")
+        made, row = given
         if shape_of_tree(made) != shape_of_tree(carry):
             raise fail(f"scan: the carry is a tree like the first, {shape_of_tree(carry)}, found {shape_of_tree(made)}")
         carry = made

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from irc.driver.compiler import begin, default_target
+from irc.driver.compiler import TARGETS, begin, default_target
 from irc.support.diagnostics import IrcError
 from irc_frontend.demand import kept_beside
 from irc_frontend.given_seeds import with_given_seeds
@@ -41,7 +41,9 @@ _compiled: OrderedDict[Hashable, Executable] = OrderedDict()
 @contextmanager
 def target(name: str | None) -> Generator[None]:
     """Within the block, values are computed on this target: `cpu`, `cuda`, `interpret`, or None for irc's
-    default."""
+    default. IrcError where there is none such."""
+    if name is not None and name not in TARGETS:
+        raise fail(f"unknown target {name}", f"targets are {', '.join(TARGETS)}")
     token = _target.set(name)
     try:
         yield
@@ -106,7 +108,8 @@ def _compute_by_program(wanted: Sequence[Node]) -> None:
     if any(node.op == ARGUMENT for node in order):
         raise fail(
             "a value is asked for while a function is recorded",
-            "it depends on an argument of a function given to grad or jit, which has no value yet",
+            "it depends on an argument of a function given to grad or jit, which has no value yet; "
+            "where(condition, a, b) and cond(condition, f, g) choose",
         )
     roots = [*wanted, *kept_beside(order, wanted, structure(order, wanted))]
     order, given = with_given_seeds(order, roots)

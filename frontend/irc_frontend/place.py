@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +16,10 @@ from typing import TypeAlias
 from irc.support.diagnostics import Span
 
 PACKAGE = str(Path(__file__).parent)
-"""The folder of what stands between a user's line and irc."""
+"""The folder of this package."""
+
+BETWEEN = (PACKAGE, contextlib.__file__, functools.__file__)
+"""What stands between a user's line and irc."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +54,7 @@ Known: TypeAlias = CallSite | Said
 _said: ContextVar[Said | None] = ContextVar("irc_place", default=None)
 
 
-@contextmanager
+@contextlib.contextmanager
 def recording(span: Span) -> Generator[None]:
     """Within the block, ops are recorded at this place."""
     token = _said.set(Said(span))
@@ -73,5 +77,5 @@ def here() -> Known | None:
 
 
 def _is_between(code: CodeType) -> bool:
-    """Whether a user's line is further out: in this package, or in what dataclasses make from no line at all."""
-    return code.co_filename.startswith(PACKAGE) or (code.co_filename, code.co_name) == ("<string>", "__init__")
+    """Whether a user's line is further out: from what calls decorated functions, or what dataclasses make, too."""
+    return code.co_filename.startswith(BETWEEN) or (code.co_filename, code.co_name) == ("<string>", "__init__")

@@ -159,7 +159,7 @@ class _Check:
         reads = "tma" if fills_channels(config.instruction) else "pointers"
         if config.indexing not in (None, reads):
             kind = f"a kernel of {config.instruction}" if config.instruction is not None else "this kernel"
-            raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "choose its instruction")
+            raise self._fail(f'{kind} reads by {reads}, found indexing = "{config.indexing}"', "leave indexing out")
 
     def cascade(self, config: ConfigAttr) -> None:
         if fault := check_cascade(cascade_problem(self._kernel, config), config, self._machine):
@@ -294,7 +294,7 @@ class _Check:
     def _wgmma(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:
         if not self._machine.has_wgmma:
             found = f"wgmma is an instruction of sm_90a, found {self._machine.name}"
-            raise self._fail(found, 'use instruction = "fma"')
+            raise self._fail(found, "leave the instruction out")
         operands = wgmma_operands(product)
         if operands is None or not can_use_wgmma(product, self._machine):
             raise self._fail(

@@ -158,13 +158,20 @@ def parse_ir(
         raise IrcError(f"invalid IR: {reason}", None if parser is None else parser.place()) from error
 
 
+_MESSAGES = {
+    "Could not parse entire input!": "expected an op",
+    "in block definition": "expected an op, or `}` at the end of a region",
+}
+"""What says more than some messages of xDSL's do."""
+
+
 def parse_error(error: ParseError, line_offset: int = 0) -> IrcError:
     """xDSL's parse error as a diagnostic; `line_offset` is the number of lines before the text in its file."""
     where = error.span.get_location()
     line_end = error.span.input.get_end_of_line(error.span.start)
     width = max(min(error.span.end, line_end) - error.span.start, 1)
     span = Span(where.file, where.line + line_offset, where.col, where.col + width)
-    message = error.msg.strip() or "syntax error"
+    message = _MESSAGES.get(error.msg.strip(), error.msg.strip() or "syntax error")
     hint = None
     if isinstance(error, MultipleSpansParseError) and error.refs:
         first = error.refs[0][0].get_location()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.discardable import first_fault
@@ -72,7 +72,13 @@ def _culprit(root: Operation, message: str) -> Operation | None:
             if str(error) == message:
                 return op
             first = first or op
+        if message.startswith(f"Operation {op.name} contains empty block") and any(_is_empty(r) for r in op.regions):
+            return op
     return first
+
+
+def _is_empty(region: Region) -> bool:
+    return len(region.blocks) == 1 and region.block.is_empty
 
 
 def _location(op: Operation) -> LocationAttr | None:

@@ -48,7 +48,9 @@ def test_a_diagnostic_shows_the_users_frames() -> None:
     assert "in mine" in err
     assert "direct cause" not in err
     assert err.endswith(
-        "irc.IrcError: <string>:1:38: unknown name y\nfunc f(x: f32[4]) -> f32[4] { return y }\n" + 37 * " " + "^\n"
+        "irc.IrcError: <string>:1:38: unknown name y\nfunc f(x: f32[4]) -> f32[4] { return y }\n"
+        + 37 * " "
+        + "^\nhint: names here are x\n"
     )
 
 

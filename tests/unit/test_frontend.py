@@ -367,3 +367,9 @@ def test_truth_values_and_bits_are_numpys() -> None:
     close(ir.count_nonzero(odd), np.count_nonzero(odd))
     close(ir.count_nonzero(TRUTH, axis=1), np.count_nonzero(TRUTH, axis=1))
     close(ir.square(X), np.square(X))
+
+
+def test_a_target_that_there_is_not() -> None:
+    with pytest.raises(IrcError, match="unknown target gpu") as caught, ir.target("gpu"):
+        pass
+    assert 'ir.target("gpu")' in render(caught.value)

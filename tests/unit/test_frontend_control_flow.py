@@ -45,6 +45,8 @@ def test_scans_of_a_length() -> None:
         ir.scan(lambda c, x: (c, c), ir.ones(2), length=1000)
     with pytest.raises(IrcError, match="all arrays have one first extent"):
         ir.scan(lambda c, x: (c, c), ir.ones(2), X, length=3)
+    with pytest.raises(IrcError, match="the function gives the next carry and a result"):
+        ir.scan(lambda carry, x: carry + x, 0.0, X)  # pyright: ignore[reportArgumentType]
     with pytest.raises(IrcError, match="the carry is a tree like the first"):
         ir.scan(lambda c, x: ((c, c), c), ir.ones(2), X)
 

@@ -111,6 +111,13 @@ def test_syntax_errors_quote_the_line(tmp_path: Path, capsys: pytest.CaptureFixt
     text = _fails(capsys, _file(tmp_path, "broken.mlir", "func.func @f() {\n  %a = arith.adi %b, %b : i32\n}\n"))
     assert "broken.mlir:2:8: error: unknown op arith.adi: did you mean arith." in text
     assert "\n  %a = arith.adi %b, %b : i32\n       ^^^^^^^^^\n" in text
+    text = _fails(capsys, _file(tmp_path, "open.mlir", "func.func @f() {\n  func.return\n"))
+    assert "open.mlir:3:1: error: expected an op, or `}` at the end of a region" in text
+    assert "empty.mlir:1:1: error: expected an op" in _fails(capsys, _file(tmp_path, "empty.mlir", ""))
+    text = _fails(
+        capsys, _file(tmp_path, "block.mlir", "func.func @g() {\n  func.return\n}\nfunc.func @f(%x: i32) {\n}\n")
+    )
+    assert "block.mlir:4:1: error: 'func.func': Operation func.func contains empty block" in text
     assert "undefined.mlir:2:23: error: values used but not defined: %y\n" in _fails(
         capsys, _file(tmp_path, "undefined.mlir", BROKEN)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -270,12 +271,13 @@ class ConfigAttr(Data[ConfigFields]):
             start = parser.pos
             name = parser.parse_identifier("a field of #kernel.config")
             if name not in checks():
-                parser.raise_error(
-                    f"#kernel.config has no field `{name}`; its fields are {', '.join(checks())}", start, parser.pos
-                )
+                close = get_close_matches(name, checks(), n=1)
+                known = f"did you mean `{close[0]}`?" if close else f"its fields are {', '.join(checks())}"
+                parser.raise_error(f"#kernel.config has no field `{name}`; {known}", start, parser.pos)
             if name in values:
                 parser.raise_error(f"#kernel.config sets `{name}` twice", start, parser.pos)
-            parser.parse_punctuation("=")
+            if parser.parse_optional_punctuation("=") is None:
+                parser.raise_error(f"expected `{name} = ` and a value, found no value", start, parser.pos)
             start = parser.pos
             value = _parse_value(parser)
             if fault := checks()[name](value):

@@ -1,8 +1,14 @@
 // What #kernel.config does not parse, and how it says so.
 // RUN: irc-opt %s --split-input-file --parsing-diagnostics | filecheck %s
 
-// CHECK: #kernel.config has no field `tiles`; its fields are tile, stages, cluster, warps
+// CHECK: #kernel.config has no field `tiles`; did you mean `tile`?
 func.func @f() attributes {c = #kernel.config<tiles = [1]>} {func.return}
+// -----
+// CHECK: #kernel.config has no field `color`; its fields are tile, stages, cluster, warps
+func.func @f() attributes {c = #kernel.config<color = 1>} {func.return}
+// -----
+// CHECK: expected `swap_ab = ` and a value, found no value
+func.func @f() attributes {c = #kernel.config<swap_ab>} {func.return}
 // -----
 // CHECK: tile must be positive integers by the names of dimensions, such as {m = 128, n = 256, k = 64}, found 3
 func.func @f() attributes {c = #kernel.config<tile = 3>} {func.return}
