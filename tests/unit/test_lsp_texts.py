@@ -103,7 +103,7 @@ def test_the_outline_of_a_program() -> None:
     ("old", "new", "message", "line"),
     [
         ("@ w", "@ v", "unknown name v", 9),
-        ("x * by", "x * ", "the end of the line", 5),
+        ("x * by", "x * ", "end of the line", 5),
         ("M = 64", "M = 64.5", "the dim M must be an integer", 1),
         ("max(top", "max(tops", "unknown name tops", 11),
         ("x * by\n}", "x * by\n", "unexpected `f`", 8),
