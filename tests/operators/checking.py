@@ -27,15 +27,17 @@ NO_GRAPH = "no graph"
 """Left to torch where it runs a call without compiling it."""
 
 
-def check(op: Any, element: str, limit: int | None = None, backend: Any = "irc", start: int = 0) -> Outcome:
-    """Calls the operator with its samples (the first `limit` without the first `start`), by eager torch and compiled by
-    the backend."""
+def check(
+    op: Any, element: str, limit: int | None = None, backend: Any = "irc", start: int = 0, device: str = "cpu"
+) -> Outcome:
+    """Calls the operator with its samples (the first `limit` without the first `start`) on a device, by eager torch and
+    compiled by the backend."""
     dtype = samples.DTYPES[element]
     outcome = Outcome(op.name, op.variant_test_name, element, start=start, limit=limit)
     checker = _Checker(op, dtype, irc_backend if backend == "irc" else backend, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for call in samples.calls(op, dtype, limit, start):
+        for call in samples.calls(op, dtype, limit, start, device):
             checker.take(call)
     return outcome
 

@@ -103,6 +103,18 @@ class Outcome:
         return asdict(self)
 
     @staticmethod
+    def of_row(row: dict[str, Any], operator: str, variant: str) -> Outcome:
+        """That of `table.rows`, which counts calls and names what was left, of an operator's first samples."""
+        limit = None if row["samples"] == "all" else int(row["samples"].rsplit(" ", 1)[1])
+        outcome = Outcome(operator, variant, row["dtype"], row["calls"], row["seconds"], limit=limit)
+        for name in (FORWARD, GRADIENT):
+            counts, verdict = row[name], getattr(outcome, name)
+            verdict.right, verdict.compiled = counts["right"] + counts["left"], counts["right"]
+            verdict.left = dict.fromkeys(row["left"], 1) if counts["left"] else {}
+            verdict.wrong = ["in an earlier record"] * counts["wrong"]
+        return outcome
+
+    @staticmethod
     def of_record(record: dict[str, Any]) -> Outcome:
         verdicts: dict[str, Any] = {name: Verdict(**record[name]) for name in (FORWARD, GRADIENT)}
         return Outcome(**(record | verdicts))

@@ -81,4 +81,4 @@ def _run(function: Callable[[samples.Inputs], Any], inputs: samples.Inputs, foun
 def _weights(x: torch.Tensor) -> torch.Tensor:
     """Numbers between 0.5 and 1.5 that bf16 has exactly."""
     numbers = torch.arange(x.numel(), dtype=torch.float32).mul(37).remainder(65).div(64).add(0.5)
-    return numbers.reshape(x.shape).to(x.dtype)
+    return numbers.reshape(x.shape).to(x.device, x.dtype)

@@ -62,7 +62,9 @@ def _copy(x: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
         made = source.clone()
     else:
         storage = source.untyped_storage().clone()
-        made = torch.empty(0, dtype=x.dtype).set_(storage, source.storage_offset(), source.size(), source.stride())  # pyright: ignore[reportArgumentType]
+        made = torch.empty(0, dtype=x.dtype, device=x.device).set_(
+            storage, source.storage_offset(), source.size(), source.stride()
+        )  # pyright: ignore[reportArgumentType]
     return made.requires_grad_(x.requires_grad)
 
 
@@ -87,9 +89,9 @@ def name_of(op: Any) -> str:
     return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
 
 
-def has(op: Any, element: str) -> bool:
-    """Whether the operator has the element type."""
-    return bool(op.supports_dtype(DTYPES[element], "cpu"))
+def has(op: Any, element: str, device: str = "cpu") -> bool:
+    """Whether the operator has the element type on a device."""
+    return bool(op.supports_dtype(DTYPES[element], device))
 
 
 def is_defined(op: Any) -> bool:
@@ -97,8 +99,8 @@ def is_defined(op: Any) -> bool:
     return "empty" not in op.name and not op.skip_correctness_check_compile_vs_eager
 
 
-def differentiates(op: Any, dtype: torch.dtype) -> bool:
-    return bool(op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"))
+def differentiates(op: Any, dtype: torch.dtype, device: str = "cpu") -> bool:
+    return bool(op.supports_autograd and dtype in op.supported_backward_dtypes(device))
 
 
 def seed() -> None:
@@ -108,18 +110,15 @@ def seed() -> None:
     random.seed(SEED)
 
 
-def count(op: Any, dtype: torch.dtype, limit: int | None) -> int:
+def count(op: Any, dtype: torch.dtype, limit: int | None, device: str = "cpu") -> int:
     """How many samples the operator has, at most `limit`."""
-    seed()
-    samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
-    return sum(1 for _ in islice(samples, limit))
+    return sum(1 for _ in islice(_samples(op, dtype, device), limit))
 
 
-def calls(op: Any, dtype: torch.dtype, limit: int | None, start: int = 0) -> Iterator[Call]:
-    """The first `limit` samples without the first `start`; the first also with tensors of which every other element is
-    skipped."""
-    seed()
-    samples = op.sample_inputs("cpu", dtype, requires_grad=differentiates(op, dtype))
+def calls(op: Any, dtype: torch.dtype, limit: int | None, start: int = 0, device: str = "cpu") -> Iterator[Call]:
+    """The first `limit` samples without the first `start`, on a device; the first also with tensors of which every other
+    element is skipped."""
+    samples = _samples(op, dtype, device)
     for number, sample in islice(enumerate(samples), start, limit):
         if op.name in FIRST_OF_EQUALS and dtype is torch.bfloat16 and sample.input.numel() > MAX_DISTINCT:
             continue
@@ -128,6 +127,11 @@ def calls(op: Any, dtype: torch.dtype, limit: int | None, start: int = 0) -> Ite
         yield _call(op, sample)
         if number == 0 and _is_dense(sample):
             yield _call(op, sample.noncontiguous())
+
+
+def _samples(op: Any, dtype: torch.dtype, device: str) -> Iterator[Any]:
+    seed()
+    return iter(op.sample_inputs(device, dtype, requires_grad=differentiates(op, dtype, device)))
 
 
 def _call(op: Any, sample: Any) -> Call:

@@ -4,6 +4,7 @@
     python tests/operators/sweep.py --samples 4 --only add --only 'linalg.*'
     python tests/operators/sweep.py --resume              # go on where one was stopped, or had the first samples alone
     python tests/operators/sweep.py --resume --minutes 30 --json build/operators.json
+    python tests/operators/sweep.py --after build/operators.json   # what that record lacks, on another machine too
 
 The operators take turns, each with its next samples, those with few samples first: a run that was stopped has some of
 all. It says which samples lack.
@@ -21,7 +22,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from multiprocessing.connection import Connection, wait
@@ -65,25 +66,28 @@ class Task:
 
 @dataclass(frozen=True)
 class Settings:
-    """seconds: for one task. minutes: after which none is begun."""
+    """seconds: for one task. minutes: after which none is begun. device: that has the arrays."""
 
     backend: str
+    device: str
     seconds: float
     minutes: float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
-    settings = Settings(options.backend, options.seconds, options.minutes)
-    parts = _read(options.records) if options.resume else []
+    settings = Settings(options.backend, options.device, options.seconds, options.minutes)
+    earlier = json.loads(options.after.read_text()) if options.after else None
+    parts = outcomes_of_record(earlier) if earlier else []
+    parts += _read(options.records) if options.resume else []
     wanted = [
         task
         for number, op in enumerate(samples.operators())
         for element in options.dtype or samples.USUAL
-        if samples.has(op, element)
+        if samples.has(op, element, options.device)
         and _is_wanted(samples.name_of(op), options.only)
         and (not options.windows or _is_wanted(samples.name_of(op), windows.PATTERNS))
-        for task in tasks_of(number, element, options.samples)
+        for task in tasks_of(number, element, options.samples, options.device)
     ]
     tasks = lacking(wanted, parts)
     tasks.sort(key=lambda task: (task.turn, task.count))
@@ -98,7 +102,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.table:
         options.table.write_text(table(outcomes))
     if options.json:
-        found = {"machine": describe(), "lacking": lacks, "operators": rows(outcomes)}
+        found = {"machine": describe(), "device": options.device, "lacking": lacks, "operators": rows(outcomes)}
+        if earlier:
+            found["earlier"] = [*earlier.get("earlier", []), earlier["machine"]]
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     print(summary(outcomes))
     if lacks:
@@ -107,9 +113,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _status(outcomes, options.at_least)
 
 
-def tasks_of(number: int, element: str, limit: int | None) -> Iterator[Task]:
+def tasks_of(number: int, element: str, limit: int | None, device: str = "cpu") -> Iterator[Task]:
     """The samples of an operator, the first `limit` alone, in the parts that it takes by turns."""
-    count = samples.count(samples.operators()[number], samples.DTYPES[element], limit)
+    count = samples.count(samples.operators()[number], samples.DTYPES[element], limit, device)
     start = turn = 0
     while start < count or not turn:
         end = TURNS[turn] if turn < len(TURNS) else start + TURNS[-1]
@@ -141,6 +147,7 @@ def described(tasks: Sequence[Task]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", default="irc")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="the device that has the arrays")
     parser.add_argument("--samples", type=int, help="the first samples of an operator alone")
     parser.add_argument("--only", action="append", help="operators whose name matches (a shell pattern)")
     parser.add_argument("--windows", action="store_true", help="the operators of windows and norms alone")
@@ -151,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no turn is begun")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--records", type=Path, default=Path("build/operators.jsonl"))
+    parser.add_argument("--after", type=Path, help="a record of --json: what it has is not called, and counts")
     parser.add_argument("--resume", action="store_true", help="keep the records and do what they lack")
     parser.add_argument("--table", type=Path, help="where to write the table, in Markdown")
     parser.add_argument("--json", type=Path, help="where to write a record: counts of each operator and element type")
@@ -167,6 +175,16 @@ def _read(path: Path) -> list[Outcome]:
     if not path.exists():
         return []
     return [Outcome.of_record(json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def outcomes_of_record(record: Mapping[str, Any]) -> list[Outcome]:
+    """What was found in the run that wrote a record of --json."""
+    by_name = {samples.name_of(op): op for op in samples.operators()}
+    return [
+        Outcome.of_row(row, op.name, op.variant_test_name)
+        for row in record["operators"]
+        if (op := by_name.get(row["name"]))
+    ]
 
 
 def _shown(outcomes: Iterable[Outcome], count: int) -> Iterator[Outcome]:
@@ -242,7 +260,10 @@ def _work(connection: Connection, settings: Settings) -> None:
     operators = samples.operators()
     while (task := connection.recv()) is not None:
         started = time.monotonic()
-        outcome = check(operators[task.number], task.element, task.limit, settings.backend, task.start)
+        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False):
+            outcome = check(
+                operators[task.number], task.element, task.limit, settings.backend, task.start, settings.device
+            )
         outcome.seconds = round(time.monotonic() - started, 2)
         connection.send(outcome)
 
@@ -280,7 +301,7 @@ def _answers(workers: Sequence[_Worker]) -> Iterator[Outcome]:
             try:
                 outcome = worker.connection.recv()
                 worker.task = None
-            except EOFError:
+            except (EOFError, ConnectionResetError):
                 outcome = _ended(worker, "the process ended")
             yield outcome
         elif worker.is_late:

@@ -151,6 +151,26 @@ def test_samples_that_were_not_called_are_named() -> None:
     assert sweep.described(sweep.lacking(tasks, [parts[0], parts[2]])) == named
 
 
+def test_a_run_goes_on_from_a_record() -> None:
+    """Its counts are those of one run: the samples that it has are not called."""
+    op = OPERATORS["nn.functional.conv1d"]
+    first, second, third = sweep.tasks_of(list(OPERATORS).index("nn.functional.conv1d"), "f32", None)
+    parts = [check(op, "f32", task.limit, start=task.start) for task in (first, second)]
+    earlier = sweep.outcomes_of_record({"operators": rows(joined(parts))})
+    assert sweep.lacking([first, second, third], earlier) == [third]
+    later = check(op, "f32", third.limit, start=third.start)
+    whole, alone = rows(joined([*earlier, later])), rows(joined([*parts, later]))
+    assert [row | {"seconds": 0} for row in whole] == [row | {"seconds": 0} for row in alone]
+
+
+def test_a_record_says_what_was_left_and_wrong() -> None:
+    left = check(OPERATORS["linalg.eigh"], "f32", limit=1)
+    wrong = check(OPERATORS["sin"], "f32", 1, _altered(lambda x: x * 1.05, [False]))
+    found = sweep.outcomes_of_record({"operators": rows([left, wrong])})
+    assert [each.forward.word for each in found] == ["torch", "wrong"]
+    assert rows(found) == rows([left, wrong])
+
+
 def test_a_number_of_samples_is_not_exceeded() -> None:
     tasks = list(sweep.tasks_of(list(OPERATORS).index("nn.functional.max_pool2d"), "f32", 5))
     assert [(task.start, task.limit) for task in tasks] == [(0, 2), (2, 5)]
@@ -171,7 +191,7 @@ def test_a_part_that_is_late_is_named_and_not_begun_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(sweep, "_Worker", _Sleeper)
     monkeypatch.setattr(_Sleeper, "end", lambda worker: worker.process.kill())
     first, second, *_ = sweep.tasks_of(list(OPERATORS).index("nn.functional.conv2d"), "f32", None)
-    late = list(sweep.outcomes_of([first], sweep.Settings("irc", 0.1, 1), 1))
+    late = list(sweep.outcomes_of([first], sweep.Settings("irc", "cpu", 0.1, 1), 1))
     assert [each.forward.failed for each in late] == [["not done after 0.1 s"]]
     assert sweep.lacking([first, second], late) == [second]
 
@@ -180,4 +200,4 @@ def test_no_part_is_begun_after_the_last_minute(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sweep, "_Worker", _Sleeper)
     monkeypatch.setattr(_Sleeper, "end", lambda worker: worker.process.kill())
     tasks = list(sweep.tasks_of(list(OPERATORS).index("nn.functional.conv2d"), "f32", None))
-    assert list(sweep.outcomes_of(tasks, sweep.Settings("irc", 60, 0), 1)) == []
+    assert list(sweep.outcomes_of(tasks, sweep.Settings("irc", "cpu", 60, 0), 1)) == []
