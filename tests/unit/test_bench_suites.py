@@ -92,7 +92,7 @@ def test_compile_times_are_of_models_of_all_kinds() -> None:
     suite = SUITES["compile-torch"]
     assert suite.times_first_calls and not any(SUITES[name].times_first_calls for name in ("memory", "torch-models"))
     names = {row.name for row in suite.rows}
-    assert len(names) == 20
+    assert len(names) == 21
     assert {row.name for name in ("torch-models", "torch-vision") for row in SUITES[name].rows} < names
     assert all(row.small and [bar.text for bar in row.bars] == ["1.00 of compile"] for row in suite.rows)
     assert {(each.group, each.statistic) for each in suite.summaries} == {
