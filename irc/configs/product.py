@@ -32,7 +32,7 @@ from irc.configs.product_instructions import (
     wgmma_operands,
 )
 from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
-from irc.configs.wgmma_cycles import GROUPS, STEP_BYTES, Blocking, can_share_columns, shared_pair
+from irc.configs.wgmma_cycles import GROUPS, MIN_DEPTH_BYTES, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
 from irc.ir.targets import KIB, Target
@@ -43,9 +43,6 @@ ACCUMULATOR_BYTES = 4
 
 VECTOR_BYTES = KIB
 """What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
-
-MIN_DEPTH_BYTES = 32
-"""Bytes of a row of the narrowest swizzle, and of the depth of a wgmma."""
 
 SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""

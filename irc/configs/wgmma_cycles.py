@@ -14,6 +14,7 @@ from math import gcd
 
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP
+from irc.configs.window_steps import step_at_tap
 from irc.ir.targets import Target
 from irc.layout.instructions import LANES, WARP_GROUP
 from irc.support.integers import ceil_div
@@ -30,6 +31,15 @@ STEP_BYTES = 128
 NARROW_SUBTILES = 2.0
 """How much longer epilogue subtiles of half as many columns take to store, in rows of 32 bytes. Fitted to an H200: 2056
 cubed takes 34.4 us in tiles of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
+
+MIN_DEPTH_BYTES = 32
+"""Bytes of a row of the narrowest swizzle, and of the depth of a wgmma."""
+
+BESIDE_ARRIVAL = 0.5
+"""How much of an epilogue operands that arrive can hide: half of it stores, on their way. 3x3 windows of 32 channels to
+96 over 453x31x28 take an H200 71.4 us in tiles of 128 x 96, whose groups take turns or not, 62.3 in those of 192 x 96
+and 57.9 in those of 256 x 96. With a tanh and another array read, 4x4 windows of 96 channels, transposed, to 256 take
+438 us where groups take turns, 508 to 547 else (benchmarks/results/2026-11-28-h200-notes.md)."""
 
 PART, PART_CYCLES, STEP_CYCLES = 16, 20, 100
 """Elements along K of a part of a left operand that is computed at once, what the threads which multiply wait for
@@ -147,6 +157,7 @@ class Model:
         if blocking.schedule == "pingpong":
             busy = rounds * (mainloop + self._fetched(blocking)) + epilogue + TAKE_TURNS_CYCLES
         else:
+            epilogue -= min(BESIDE_ARRIVAL * epilogue, self._waiting(blocking))
             busy = rounds * (mainloop + epilogue + self._fetched(blocking))
         return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(blocking)
 
@@ -171,8 +182,23 @@ class Model:
 
     def _mainloop(self, blocking: Blocking, late: int = 0) -> float:
         """The steps along K of a tile. late: columns of the right operand that it waits for besides its own."""
+        return self._count(blocking) * max(self._step(blocking, late))
+
+    def _waiting(self, blocking: Blocking) -> float:
+        """What of a tile's steps with short rows is no product: the next tile's operands arrive beside the epilogue."""
+        if self._depth * self._product.lhs.size >= STEP_BYTES:
+            return 0.0  # not measured
+        products, arriving = self._step(blocking)
+        return self._count(blocking) * max(0.0, arriving - products)
+
+    def _count(self, blocking: Blocking) -> int:
+        """Steps along K."""
+        return ceil_div(ceil_div(self._product.k, blocking.split), self._depth)
+
+    def _step(self, blocking: Blocking, late: int = 0) -> tuple[float, float]:
+        """The products of a step along K, with what their operands are computed in, and the operands' way."""
         product, total = self._product, blocking.columns * self._product.count
-        depth, rate = STEP_BYTES // product.lhs.size, self._machine.costs.multiply_adds * 2 / product.lhs.size
+        depth, rate = self._depth, self._machine.costs.multiply_adds * 2 / product.lhs.size
         products = self._passes * blocking.rows * total * depth / rate
         blocks = shared_pair(product, (blocking.rows, blocking.columns))
         rows = _loaded(blocking.rows, product.m) * product.lhs_count
@@ -181,10 +207,21 @@ class Model:
         if product.rhs_along == "n" and blocking.columns % (2 * COLUMNS):
             columns *= NARROW_BOXES
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
-        steps = ceil_div(ceil_div(product.k, blocking.split), depth)
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
-        arriving = loaded * depth / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else COOL))
-        return steps * max(products + self._computed(blocking, depth), arriving)
+        row = max(depth, STEP_BYTES // product.lhs.size)  # TMA takes as long for shorter ones
+        arriving = loaded * row / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else COOL))
+        return products + self._computed(blocking, depth), arriving
+
+    @property
+    def _depth(self) -> int:
+        """Elements of a step along K: those of the widest row, or, where little but stores follows, of fewer at one tap
+        of a window. TMA takes 2.3 cycles for rows of 64 bytes, as for those of 128: on an H200, 3x3 windows of 32
+        channels to 96 over 453x31x28, as four products at strides of 2, take 47.2 us in tiles of 64 x 96, and 40.8 in
+        those of 128 x 96. Longer epilogues hide that: see `BESIDE_ARRIVAL`."""
+        product, widest = self._product, STEP_BYTES // self._product.lhs.size
+        if product.lhs_made or product.returns or product.costly or product.row > 1 or product.stored_along == "m":
+            return widest
+        return step_at_tap(product, widest, MIN_DEPTH_BYTES // product.lhs.size)
 
     @property
     def _is_cached(self) -> bool:

@@ -247,8 +247,9 @@ func.func @narrow_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<16x3x16x1xbf16
   func.return %fused : tensor<64x112x112x16xf32>
 }
 
-// Four products of different left operands: an instruction computes the columns of one, 96 of them.
-// CHECK:      @places_0 matmul config<tile = {m = 64, n = 96, k = 32}, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+// Four products of different left operands: an instruction computes the columns of one, 96 of them. TMA takes as long for
+// rows of 32 channels as for those of 64: tiles are tall, as each brings the kernel by itself.
+// CHECK:      @places_0 matmul config<tile = {m = 128, n = 96, k = 32}, {{.*}}warps = 8, schedule = "persistent", {{.*}}instruction = "wgmma">
 func.func @places(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
   %fused = kernel.fused @places_0 matmul (%x_1 = %x : tensor<453x31x28x32xbf16>, %w_1 = %w : tensor<96x3x3x32xbf16>) -> tensor<453x15x14x96xbf16> {
     // core
@@ -264,4 +265,29 @@ func.func @places(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>) -> 
     kernel.yield %y : tensor<453x15x14x96xbf16>
   }
   func.return %fused : tensor<453x15x14x96xbf16>
+}
+
+// So are those of one product. Beside another array that is read the epilogue takes longer, and groups take turns.
+// CHECK:      @short_rows_0 matmul config<tile = {m = 256, n = 96, k = 32}, {{.*}}schedule = "persistent", {{.*}}instruction = "wgmma">
+// CHECK:      @residual_0 matmul config<tile = {m = 128, n = 96, k = 32}, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+func.func @short_rows(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>) -> tensor<453x31x28x96xbf16> {
+  %fused = kernel.fused @short_rows_0 matmul (%x_1 = %x : tensor<453x31x28x32xbf16>, %w_1 = %w : tensor<96x3x3x32xbf16>) -> tensor<453x31x28x96xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x31x28x96xf32>
+    // epilogue
+    %cast = nd.cast %conv : tensor<453x31x28x96xf32> -> tensor<453x31x28x96xbf16>
+    kernel.yield %cast : tensor<453x31x28x96xbf16>
+  }
+  func.return %fused : tensor<453x31x28x96xbf16>
+}
+func.func @residual(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>, %r: tensor<453x31x28x96xf32>) -> tensor<453x31x28x96xbf16> {
+  %fused = kernel.fused @residual_0 matmul (%x_1 = %x : tensor<453x31x28x32xbf16>, %w_1 = %w : tensor<96x3x3x32xbf16>, %r_1 = %r : tensor<453x31x28x96xf32>) -> tensor<453x31x28x96xbf16> {
+    // core
+    %conv = nd.conv %x_1, %w_1 {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<453x31x28x32xbf16>, tensor<96x3x3x32xbf16>) -> tensor<453x31x28x96xf32>
+    // epilogue
+    %add = nd.add %conv, %r_1 : tensor<453x31x28x96xf32>
+    %cast = nd.cast %add : tensor<453x31x28x96xf32> -> tensor<453x31x28x96xbf16>
+    kernel.yield %cast : tensor<453x31x28x96xbf16>
+  }
+  func.return %fused : tensor<453x31x28x96xbf16>
 }
