@@ -12,7 +12,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.casts import wide
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, rule
+from irc_frontend.torch.rules import rule
 
 aten = torch.ops.aten
 
@@ -33,8 +33,9 @@ def _register(rank: int, op: Any) -> None:
         x: Tensor, window: Sequence[int], counts: Sequence[int], random_samples: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The largest element of each window, NaN first, and its place in the plane, the first of equal ones."""
-        if not x.size or not math.prod(counts):
-            raise Left("a pool of nothing")
+        shape = (*x.shape[: x.ndim - rank], *counts)
+        if not math.prod(shape):
+            return ir.zeros(shape, x.element), ir.zeros(shape, "i64")
         extents = x.shape[x.ndim - rank :]
         planes, size = math.prod(x.shape[: x.ndim - rank]), math.prod(extents)
         samples = wide(random_samples).reshape(planes, rank)
@@ -58,7 +59,6 @@ def _register(rank: int, op: Any) -> None:
                 continue
             is_larger = (value > best) | ir.isnan(value)
             taken, best = ir.where(is_larger, at, taken), ir.maximum(best, value)
-        shape = (*x.shape[: x.ndim - rank], *counts)
         return best.reshape(*shape), taken.reshape(*shape)
 
 
