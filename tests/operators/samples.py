@@ -136,7 +136,17 @@ def _samples(op: Any, dtype: torch.dtype, device: str) -> Iterator[Any]:
 
 def _call(op: Any, sample: Any) -> Call:
     first = _distinct(sample.input) if op.name in FIRST_OF_EQUALS else sample.input
-    return Call(op.op, first, sample.args, sample.kwargs, sample.summary())
+    function = _unsigned(op.op, sample.output_process_fn_grad) if op.name in WITH_VECTORS else op.op
+    return Call(function, first, sample.args, sample.kwargs, sample.summary())
+
+
+WITH_VECTORS = frozenset("svd linalg.svd linalg.eigh".split())
+"""Operators that do not say which of two opposite vectors they give: of these, PyTorch's samples say what is to be
+compared, their sizes or their products."""
+
+
+def _unsigned(function: Callable[..., Any], process: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *args, **options: process(function(*args, **options))
 
 
 FIRST_OF_EQUALS = frozenset("sort argsort msort topk kthvalue mode median nanmedian".split())

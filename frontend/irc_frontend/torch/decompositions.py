@@ -12,6 +12,7 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 
 from irc_frontend.torch.factorizations import FACTORIZATIONS
 from irc_frontend.torch.histograms import HISTOGRAMS
+from irc_frontend.torch.singular_values import SINGULAR
 from irc_frontend.torch.symmetric_factorizations import SYMMETRIC
 
 aten = torch.ops.aten
@@ -52,7 +53,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(TAKEN_APART))
     for op in KEPT:
         table.pop(op, None)
-    return {**table, **FACTORIZATIONS, **SYMMETRIC, **HISTOGRAMS, **_of_bags(), **dict(_of_lists())}
+    return {**table, **FACTORIZATIONS, **SYMMETRIC, **SINGULAR, **HISTOGRAMS, **_of_bags(), **dict(_of_lists())}
 
 
 def _of_bags() -> dict[Any, Callable[..., Any]]:
