@@ -24,7 +24,7 @@ class InsertBarriersPass(KernelPass):
     before a read of the same bytes, reads before a write. `reason` of the barrier says which. Where each warp accesses
     a part of its own, its lanes meet alone.
 
-    What a loop accesses may have been accessed before each of its iterations, and after it. Barriers of these threads
+    Each access of a loop may have been made before each of its iterations, and after it. Barriers of these threads
     that are there already count. Writes after writes are not looked for: `lower-to-cuda` makes none without a read
     between them.
     """
@@ -87,15 +87,16 @@ class State:
         self.read = _touches(*(replace(each, is_settled=True) for each in self.read))
 
     def join(self, other: State) -> None:
-        """Either may be what has happened."""
+        """What has happened in the other may have happened too."""
         self.written |= other.written
         self.read |= other.read
 
-    def repeat(self, barriers: Iterable[int | None]) -> None:
-        """A loop begins or ends in which threads access shared memory: they may have accessed any of it."""
-        anything = _touches(*(Touch(0, MAX_BYTES, barrier, in_loop=True) for barrier in barriers))
-        self.written |= anything
-        self.read |= anything
+    def note(self, touch: Touch, kind: str) -> None:
+        """An access: what other hardware reads counts where its read ends."""
+        if kind == "write":
+            self.written |= _touches(touch)
+        elif kind != "begin_read":
+            self.read |= _touches(touch)
 
 
 def _order(block: Block, state: State) -> None:
@@ -118,20 +119,24 @@ def _order(block: Block, state: State) -> None:
 
 
 def _loop(op: scf.ForOp | scf.WhileOp, state: State) -> None:
-    barriers = {barrier: None for each in ops_in(op) for barrier in _barriers(each)}
-    state.repeat(barriers)
+    accesses = State()
+    for each in ops_in(op):
+        for touch, kind in _accesses_of(each):
+            accesses.note(replace(touch, in_loop=True), kind)
+    state.join(accesses)
     for region in op.regions:
         _side(region, state)
-    state.repeat(barriers)
+    state.join(accesses)
 
 
-def _barriers(op: Operation) -> list[int | None]:
-    """At which barrier threads meet that an op orders, or that it is; none of most ops."""
+def _accesses_of(op: Operation) -> list[tuple[Touch, str]]:
+    """What an op of a loop says that threads access. A barrier that is there already orders what no op says: any."""
     if isinstance(op, SharedAccessOp):
-        return [] if op.kind.data == "end_read" else [_group(op)]
-    if isinstance(op, NamedSyncOp) and (barrier := constant_of(op.id)) is not None:
-        return [barrier]
-    return [None] if isinstance(op, SyncOp | ClusterSyncOp) else []
+        return [(_touch_of(op), op.kind.data)]
+    barrier = constant_of(op.id) if isinstance(op, NamedSyncOp) else None
+    if barrier is None and not isinstance(op, SyncOp | ClusterSyncOp):
+        return []
+    return [(Touch(0, MAX_BYTES, barrier), kind) for kind in ("write", "read")]
 
 
 def _branch(op: scf.IfOp, state: State) -> None:
@@ -152,11 +157,9 @@ def _access(op: SharedAccessOp, state: State) -> None:
     touch, kind = _touch_of(op), op.kind.data
     if kind == "write":
         _settle(op, touch, state, state.read, "write after read")
-        state.written |= _touches(touch)
     elif kind != "end_read":
         _settle(op, touch, state, state.written, "read after write")
-    if kind in ("read", "end_read"):
-        state.read |= _touches(touch)
+    state.note(touch, kind)
     address = op.address
     Rewriter.erase_op(op)
     if address is not None and not address.uses.get_length() and isinstance(address.owner, Operation):

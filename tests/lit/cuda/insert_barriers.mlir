@@ -94,6 +94,66 @@ cuda.kernel @loop(%at: i32) grid [1, 1, 1] block 256 shared 1024 {
 
 // -----
 
+// What each warp accesses alone it has accessed alone in the iteration before, too. What the loop accesses elsewhere is
+// no matter, and what is behind it meets only what it accessed.
+// CHECK-LABEL: cuda.kernel @warps_in_loop
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.warp_sync {reason = "write after read in a warp"}
+// CHECK-NEXT:      cuda.shared_store %r[%z], %at
+// CHECK-NEXT:      cuda.warp_sync {reason = "read after write in a warp"}
+// CHECK-NEXT:      cuda.shared_load %at -> %r[%z]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.shared_store %r[%z], %at
+// CHECK-NEXT:    cuda.sync {reason = "read after write"}
+// CHECK-NEXT:    cuda.shared_load %at -> %r[%z]
+// CHECK-NEXT:    cuda.return
+cuda.kernel @warps_in_loop(%at: i32) grid [1, 1, 1] block 256 shared 1024 {
+  %z = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<4 x i32>
+  %a = cuda.shared {offset = 0}
+  %b = cuda.shared {offset = 512}
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    cuda.shared_access "write" [%a] {bytes = 512, each_warp = 0}
+    cuda.shared_store %r[%z], %at : !cuda.registers<4 x i32>
+    cuda.shared_access "read" [%a] {bytes = 512, each_warp = 0}
+    cuda.shared_load %at -> %r[%z] : !cuda.registers<4 x i32>
+  }
+  cuda.shared_access "write" [%b] {bytes = 512}
+  cuda.shared_store %r[%z], %at : !cuda.registers<4 x i32>
+  cuda.shared_access "read" [%a] {bytes = 512}
+  cuda.shared_load %at -> %r[%z] : !cuda.registers<4 x i32>
+  cuda.return
+}
+
+// -----
+
+// A barrier in a loop that is there already orders what no op says: any of it.
+// CHECK-LABEL: cuda.kernel @barriers_in_loop
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.sync
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync {reason = "write after read of a loop"}
+// CHECK-NEXT:    cuda.shared_store %r[%z], %at
+cuda.kernel @barriers_in_loop(%at: i32) grid [1, 1, 1] block 256 shared 1024 {
+  %z = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<4 x i32>
+  %a = cuda.shared {offset = 0}
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    cuda.sync
+  }
+  cuda.shared_access "write" [%a] {bytes = 512}
+  cuda.shared_store %r[%z], %at : !cuda.registers<4 x i32>
+  cuda.return
+}
+
+// -----
+
 // Either side of a branch may have run.
 // CHECK-LABEL: cuda.kernel @branch
 // CHECK:         scf.if
