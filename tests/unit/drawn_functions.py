@@ -58,7 +58,7 @@ def _type(shape: Sequence[int]) -> str:
 class DrawnFunction:
     """The text of a function of launches, collectives, views and concats in place, with donated arguments."""
 
-    def __init__(self, random: Random, extents: Sequence[int] = (4, 16, 64, 100, 2000), *, joins: bool = True):
+    def __init__(self, random: Random, extents: Sequence[int] = (4, 16, 64, 100, 500), *, joins: bool = True):
         self._random, self._extents = random, extents
         self._lines: list[str] = []
         self._values: list[_Value] = []

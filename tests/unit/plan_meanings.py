@@ -139,6 +139,14 @@ class Range:
     root: tuple[str, int]
     at: np.ndarray[Any, np.dtype[np.int64]]
 
+    def meets(self, other: Range) -> bool:
+        """Whether two have a byte in common."""
+        if self.root != other.root or not len(self.at) or not len(other.at):
+            return False
+        if self.at[0] > other.at[-1] or other.at[0] > self.at[-1]:
+            return False
+        return bool(np.isin(self.at, other.at).any())
+
 
 @dataclass
 class Act:
@@ -324,5 +332,5 @@ def _check_apart(kernel: KernelOp, operands: Sequence[Range], reads: int) -> Non
     for written in range(reads, len(operands)):
         for other in range(len(operands)):
             a, b = operands[written], operands[other]
-            if other != written and a.root == b.root and len(np.intersect1d(a.at, b.at)):
+            if other != written and a.meets(b):
                 assert {written, other} <= kernel.overlapping, f"operands {other} and {written} of {kernel.symbol}"

@@ -7,18 +7,23 @@ from random import Random
 
 import numpy as np
 import pytest
-from drawing import seeds
+from drawing import long, seeds
 from drawn_functions import KERNELS, DrawnFunction
+from gpu.programs.run_time_extents import PROGRAMS, sizes_of
 from plan_meanings import Meaning, acts_of, acts_of_call, ran
 from xdsl.dialects.builtin import ModuleOp
 
 from irc.dialects.cuda import KernelOp
 from irc.dialects.host import PlanOp, RecordOp, WaitOp
-from irc.driver.program import new_context
+from irc.driver.lowering import passes_of, run_passes
+from irc.driver.pipelines import ALL
+from irc.driver.program import isolate, new_context, parse
 from irc.ir.extents import at_sizes
 from irc.ir.parser import parse_ir
+from irc.ir.targets import set_target
 from irc.ir.verification import verify
 from irc.passes.host.build_host_plan import BuildHostPlanPass
+from irc.runtime.plan import Memset
 from irc.runtime.plan_reader import read_plan
 from irc.runtime.sizes import SizedPlan
 from irc.support.diagnostics import IrcError
@@ -75,6 +80,37 @@ def test_plans_of_calls_mean_their_functions_for_every_size() -> None:
             meaning = Meaning(at_sizes(before, {"N": n}))
             acts = acts_of_call(sized.at({"N": n}), kernels_of(module))
             check(ran(acts, meaning, random.randrange), meaning, f"seed {seed} with N = {n}")
+
+
+LAYERS = """
+dim B in 1..64, S in 1..512, H = 2, D = 64
+func f(x: bf16[B, S, 3 * H * D], w: bf16[H * D, 3 * H * D]) -> (bf16[B, S, 3 * H * D], bf16[B, 3 * H * D]) {
+    t = permute(reshape(x, [B, S, 3, H, D]), [2, 0, 3, 1, 4])
+    a = reshape(permute(attention(t[0], t[1], t[2], causal=true), [0, 2, 1, 3]), [B, S, H * D])
+    u = permute(reshape(a @ w * 0.125, [B, S, 3, H, D]), [2, 0, 3, 1, 4])
+    b = reshape(permute(attention(u[0], u[1], u[2], causal=true), [0, 2, 1, 3]), [B, S, H * D])
+    y = b @ w * 0.125
+    return y, mean(y, axis=1)
+}"""
+"""Two attentions, each with a counter of tiles."""
+
+
+@long(10, of_all=2)
+@pytest.mark.parametrize("name", ["layers", *PROGRAMS])
+def test_plans_of_programs_with_run_time_extents_mean_their_functions(name: str) -> None:
+    module = isolate(parse({"layers": LAYERS, **PROGRAMS}[name], "<test>"))
+    set_target(module, "sm_90a")
+    run_passes(module, passes_of(ALL[:-1]), verified=False)
+    before = module.clone()
+    run_passes(module, passes_of(ALL[-1:]))
+    plan, random = read_plan(module), Random(0)
+    if name == "layers":
+        assert [step.buffer.size for step in plan.steps if isinstance(step, Memset)] == [260]
+    sized = SizedPlan(plan)
+    for sizes in sizes_of(plan.dims)[:2]:
+        meaning = Meaning(at_sizes(before, sizes))
+        acts = acts_of_call(sized.at(sizes), kernels_of(module))
+        check(ran(acts, meaning, random.randrange), meaning, f"{name} with {sizes}")
 
 
 CHAIN = """
