@@ -9,6 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from irc.support.diagnostics import IrcError
+
 
 @dataclass(frozen=True)
 class IrcTarget(Target):
@@ -31,6 +33,7 @@ class CudaTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from irc.codegen import print_module
 
+        _check_lowered(module, self.name)
         output.write(print_module(module))
 
 
@@ -45,6 +48,7 @@ class AsmTarget(Target):
         from irc.driver.build import compiled_kernels
         from irc.driver.cpu import codes_of
 
+        _check_lowered(module, self.name)
         output.writelines(f"{kernel.ptx}\n" for kernel in compiled_kernels(module))
         if codes := codes_of(module):
             output.write(assembly([code.text for code in codes]))
@@ -64,3 +68,15 @@ class CutlassTarget(Target):
 
         require_sizes(module, "a CUTLASS file")
         output.write(print_module(module, self.kernel))
+
+
+def _check_lowered(module: ModuleOp, target: str) -> None:
+    """IrcError where no kernel is code, and there is work of which passes make kernels, or tile programs."""
+    from irc.analysis.invariants import FUSED, TILED
+
+    ops = list(module.walk())
+    if any(op.name in ("cuda.kernel", "cpu.kernel") for op in ops):
+        return
+    program = next((op for op in ops if op.name == "tile.program"), None)
+    if (left := FUSED.offender(module) or TILED.offender(module) or program) is not None:
+        raise IrcError(f"-t {target} reads the code of kernels, found '{left.name}'", left.location, "run -p all first")

@@ -324,3 +324,16 @@ def test_mistakes_in_names_of_mlir(
     arguments: list[str], message: str, adds: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in _fails(capsys, adds, *arguments)
+
+
+def test_code_of_what_is_not_lowered_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _file(tmp_path, "f.irc", "func f(x: f32[64]) -> f32[64] {\n    return exp(x)\n}\n")
+    for target, passes, left in (
+        ("asm", "nd", "nd.exp"),
+        ("cuda", "kernel", "kernel.fused"),
+        ("cuda", "tile", "tile.program"),
+    ):
+        text = _fails(capsys, path, "-p", passes, "-t", target)
+        assert f"-t {target} reads the code of kernels, found '{left}'\n" in text and "hint: run -p all first" in text
+    none = _file(tmp_path, "none.irc", "func f(x: f32[64]) -> f32[64] {\n    return x\n}\n")
+    assert main([none, "-p", "all", "-t", "cuda"]) == 0
