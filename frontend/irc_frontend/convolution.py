@@ -38,7 +38,7 @@ def conv(
     weights = in_order(kernel.shape, kernel_axes)
     if groups < 1 or x.shape[1] % groups or weights[0] % groups or x.shape[1] // groups != weights[1]:
         hint = "x is [N, C, ...], the kernel [O, C / groups, ...]"
-        raise fail(f"cannot convolve {x.type} with {kernel.type} in {groups} groups", hint)
+        raise fail(f"cannot convolve {x.type} with {kernel.type} and groups={groups}", hint)
     rank = x.rank - 2
     strides, low, high = (
         _numbers("strides", strides, rank, 1),

@@ -96,6 +96,8 @@ def test_pass_lists_are_quoted_where_they_go_wrong(adds: str, capsys: pytest.Cap
 def test_option_values_are_checked(adds: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = _fails(capsys, adds, "-p", "memref-stream-interleave{pipeline-depth=many}")
     assert "pass 'memref-stream-interleave': option pipeline-depth=many is not of type int" in text
+    text = _fails(capsys, adds, "-p", "choose-config{tuned=maybe}")
+    assert "pass 'choose-config': option tuned=maybe is not of type bool, true or false" in text
 
 
 def test_bad_command_lines(adds: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

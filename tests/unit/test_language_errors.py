@@ -203,6 +203,7 @@ def test_what_the_user_reads() -> None:
         ("e = where(b, 1, 0)", "cast(1, f32)"),
         ("e = x[i]", "take"),
         ("e = x[::-1]", "flip"),
+        ("e = permute(x, [1, 1])", "each of 0 to 1 once"),
     ],
 )
 def test_hints(statement: str, hint: str) -> None:

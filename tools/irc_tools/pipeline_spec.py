@@ -136,4 +136,6 @@ def _option_error(values: dict[str, ParameterListType], hints: dict[str, object]
 
 
 def _type_name(hint: object) -> str:
+    if hint is bool:
+        return "bool, true or false"
     return hint.__name__ if isinstance(hint, type) else str(hint)

@@ -103,11 +103,11 @@ def conv(args: Arguments) -> Value:
         hint = "x is [N, C, ..], the kernel [O, C // groups, ..]"
         if axes["x_axes"] or axes["kernel_axes"]:
             hint += " in the order of their axes"
-        raise args.error(f"conv cannot combine {x} and {kernel} in {groups} groups", None, hint)
+        raise args.error(f"conv cannot combine {x} and {kernel} with groups={groups}", None, hint)
     of_images = args.integer("batch_groups", 1)
     if of_images < 1 or inputs[0] % of_images or weights[0] % of_images or (groups > 1 < of_images):
         hint = "they divide images and output channels, where channels are in one group"
-        raise args.error(f"conv cannot combine {x} and {kernel} in {of_images} groups of images", "batch_groups", hint)
+        raise args.error(f"conv cannot combine {x} and {kernel} with batch_groups={of_images}", "batch_groups", hint)
     numbers = {name: _per_axis(args, name, least, x.rank - 2) for name, least in _CONV_LISTS.items()}
     shape = placed(conv_shape(inputs, weights, *numbers.values(), batch_groups=of_images), axes["result_axes"])
     element = args.number_element(product_element(x.element))

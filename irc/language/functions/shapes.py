@@ -16,7 +16,8 @@ def permute(args: Arguments) -> Value:
     x = args.array("x")
     order = [args.normalized("axes", axis, x.rank) for axis in args.integers("axes")]
     if sorted(order) != list(range(x.rank)):
-        raise args.error(f"{order} is not a permutation of the {x.rank} axes of {x}", "axes")
+        hint = f"each of 0 to {x.rank - 1} once" if x.rank else "a scalar has none"
+        raise args.error(f"{order} is not a permutation of the {x.rank} axes of {x}", "axes", hint)
     return args.emit("permute", [x], tuple(x.shape[i] for i in order), x.element, permutation=order)
 
 
