@@ -1,10 +1,12 @@
 """Settings of all tests: property tests draw the same examples at every run, unless tests/drawing.py is told otherwise,
 and have no time limits, since other work shares the machine; configs that somebody tuned are not taken, and reproducers
-not written. It also makes drawing.py importable."""
+not written; what torch's compiler keeps is of this run. It also makes drawing.py importable."""
 
+import atexit
 import gc
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,10 @@ settings.load_profile("irc")
 
 # What tests compute on a CPU takes less time than its compilation; `IRC_TARGET=cpu make unit` compiles it.
 os.environ.setdefault("IRC_TARGET", "interpret")
+
+folder = tempfile.TemporaryDirectory(prefix="torch-", ignore_cleanup_errors=True)
+atexit.register(folder.cleanup)
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder.name
 
 if not FUZZ:
     # Hypothesis also draws constants of the project's modules that are loaded: those that the process happens to have

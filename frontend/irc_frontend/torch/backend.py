@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch import config
 from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
-from torch.fx import GraphModule, Interpreter
+from torch.fx import Graph, GraphModule, Interpreter
 from torch.fx.experimental.symbolic_shapes import is_nested_int
 
 from irc.driver.begun import Begun
@@ -29,6 +29,7 @@ from irc_frontend.torch.automatic import automatic_of
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import BegunGraph, Compiled, Run, boxed, compile_class
 from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
+from irc_frontend.torch.kept_graphs import KeptGraph, kept_compiler, keyed, snapshot_of, why_not_kept
 from irc_frontend.torch.multi_head import with_own_heads
 from irc_frontend.torch.partition import partition
 from irc_frontend.torch.preparation import traced
@@ -92,7 +93,11 @@ def backend(
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
     at_once = config.patch(force_non_lazy_backward_lowering=True)  # not when the forward graph has been waited for
     with seldom_collecting(), sharing_processes(), at_once:
-        return _aot(max_shapes, autotune, graphs)(_with_own_functions(module), inputs)
+        module = _with_own_functions(module)
+        if why_not_kept(module, inputs) is not None:
+            return _aot(max_shapes, autotune, graphs)(module, inputs)
+        with keyed(module, inputs, max_shapes, autotune, graphs):
+            return _aot_kept(max_shapes, autotune, graphs)(module, inputs)
 
 
 def _with_own_functions(module: GraphModule) -> GraphModule:
@@ -110,16 +115,46 @@ def _compile(
 ) -> Run:
     """One graph of AOTAutograd: forward, backward, or inference. Its machine code is waited for when it is called:
     threads make that of a forward graph while its backward graph is compiled."""
-    with autotuned(autotune), seldom_collecting():
-        begun = _begun(module, inputs, kind, max_shapes)
+    return _compile_said(module, inputs, kind, max_shapes, autotune, graphs, *_said(kind))
+
+
+def _compile_kept(
+    module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int, autotune: bool | float, graphs: bool | None
+) -> KeptGraph:
+    """One graph of AOTAutograd, as what torch's cache keeps."""
+    snapshot, said = snapshot_of(module, inputs), _said(kind)
+    copied = Graph()
+    copied.output(copied.graph_copy(module.graph, {}))
+    module = GraphModule(module, copied)  # torch takes away what the nodes of the other one say
+    options = (kind, max_shapes, autotune, graphs, *said)
+    return KeptGraph(_compile_said(module, inputs, *options), snapshot, _compile_said, *options)
+
+
+def _said(kind: str) -> tuple[Sequence[int], int | None]:
+    """What AOTAutograd says of a graph: the numbers of parameters and buffers among its arguments, and how many of its
+    results are visible."""
     context = TracingContext.try_get()
     metadata = None if context is None else context.fw_metadata
     if kind == "backward":
         if metadata is not None and metadata.bw_donated_idxs:
             metadata.bw_donated_idxs.clear()  # nothing that the forward graph saved is overwritten: it may be kept
         metadata = None
-    static = () if metadata is None else metadata.static_input_indices
-    finish = partial(_finished, module, begun, static, kind, _visible(kind), graphs)
+    return () if metadata is None else tuple(metadata.static_input_indices), _visible(kind)
+
+
+def _compile_said(
+    module: GraphModule,
+    inputs: Sequence[Any],
+    kind: str,
+    max_shapes: int,
+    autotune: bool | float,
+    graphs: bool | None,
+    static: Sequence[int],
+    visible: int | None,
+) -> Run:
+    with autotuned(autotune), seldom_collecting():
+        begun = _begun(module, inputs, kind, max_shapes, visible)
+    finish = partial(_finished, module, begun, static, kind, visible, graphs)
     return _later(finish) if isinstance(begun, BegunGraph) and not begun.is_finished else finish()
 
 
@@ -160,7 +195,9 @@ def _finished(
     return boxed(Replays(module, compiled.run, static, kind=kind, visible=visible, automatic=automatic))
 
 
-def _begun(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int) -> BegunGraph | Run:
+def _begun(
+    module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: int, visible: int | None
+) -> BegunGraph | Run:
     """A graph whose shapes are static, or the run of another one."""
     places = module.graph.find_nodes(op="placeholder")
     values = [node.meta.get("val") for node in places]
@@ -170,7 +207,7 @@ def _begun(module: GraphModule, inputs: Sequence[Any], kind: str, max_shapes: in
         return without_lengths(module, lambda each: boxed(_Shapes(each, kind, max_shapes).run))
     if any(map(_is_symbolic, values)):
         return boxed(_Shapes(module, kind, max_shapes).run)
-    begun = BegunGraph(module, kind, inputs, _visible(kind))
+    begun = BegunGraph(module, kind, inputs, visible)
     context = TracingContext.try_get()
     if kind == "forward" and context is not None and context.output_strides is not None:
         context.output_strides.extend(begun.strides)  # AOTAutograd compiles the backward graph for them
@@ -293,12 +330,28 @@ def specialized(module: GraphModule, arguments: Sequence[Any]) -> GraphModule:
 
 @lru_cache(maxsize=None, typed=True)  # True is not one second
 def _aot(max_shapes: int, autotune: bool | float, graphs: bool | None) -> Callable[..., Any]:
-    compiler = partial(_compile, max_shapes=max_shapes, autotune=autotune, graphs=graphs)
+    return _aot_of(
+        partial(_compile, max_shapes=max_shapes, autotune=autotune, graphs=graphs), lambda compiler: compiler
+    )
+
+
+def _aot_kept(max_shapes: int, autotune: bool | float, graphs: bool | None) -> Callable[..., Any]:
+    """Torch's cache asks for compilers of a class of its own, which torch changes: they are made for each graph."""
+    compiler = partial(_compile_kept, max_shapes=max_shapes, autotune=autotune, graphs=graphs)
+    return _aot_of(compiler, kept_compiler)
+
+
+def _aot_of(compiler: Callable[..., Any], spelled: Callable[[Callable[..., Any]], Any]) -> Callable[..., Any]:
     return aot_autograd(
-        fw_compiler=partial(compiler, kind="forward"),
-        bw_compiler=partial(compiler, kind="backward"),
-        inference_compiler=partial(compiler, kind="inference"),
+        fw_compiler=spelled(partial(compiler, kind="forward")),
+        bw_compiler=spelled(partial(compiler, kind="backward")),
+        inference_compiler=spelled(partial(compiler, kind="inference")),
         partition_fn=partition,
-        decompositions=decompositions,
+        decompositions=_decompositions,
         keep_inference_input_mutations=True,
     )
+
+
+@cache
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    return decompositions()
