@@ -16,7 +16,7 @@ from itertools import permutations
 import numpy as np
 
 from irc.layout.fragment import Fragment
-from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, wavefronts
+from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, Addresses, wavefronts
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, plain
 from irc.layout.traffic import Traffic, shared_addresses, shared_traffic, shared_vector
 
@@ -102,7 +102,7 @@ def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: in
     longest = max(shared_vector(f, bare, size) for f in led)
     best: Exchange | None = None
     for base in reversed(range(max(word, 1).bit_length() - 1, longest.bit_length())):
-        layout = _best_swizzle(led, bare, base, size)
+        layout = best_swizzle(led, bare, base, size)
         sides = [shared_traffic(f, layout, shared_vector(f, layout, size), size) for f in led]
         moves = sum(
             move_cycles(f.thread_count * f.value_count, own == f, side.vector, size)
@@ -117,17 +117,28 @@ def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: in
     return best
 
 
-def _best_swizzle(led: Sequence[Fragment], bare: SharedLayout, base: int, size: int) -> SharedLayout:
+def best_swizzle(led: Sequence[Fragment], bare: SharedLayout, base: int, size: int) -> SharedLayout:
     """Of the swizzles with this base or a higher one, that with the fewest wavefronts; all are counted at once."""
     candidates = swizzles(base, bare.size, size)
     total = np.zeros(len(candidates))
     bits, low, shift = np.array([(c.bits, c.base, c.shift) for c in candidates]).T[:, :, None, None]
     for fragment in led:
         vector = min(shared_vector(fragment, bare, size), 1 << base)
-        offsets = shared_addresses(fragment, bare, vector, 1)[None]
+        offsets, times = _kinds(shared_addresses(fragment, bare, vector, 1))
         swizzled = offsets ^ (((offsets >> (low + shift)) & ((1 << bits) - 1)) << low)
-        total += wavefronts(swizzled * size, vector * size).mean(axis=-1) * fragment.value_count / vector
+        counted = np.average(wavefronts(swizzled * size, vector * size), axis=-1, weights=times)
+        total += counted * fragment.value_count / vector
     return SharedLayout(bare.layout, candidates[int(total.argmin())])
+
+
+def _kinds(offsets: Addresses) -> tuple[Addresses, Addresses]:
+    """Requests, and how many each stands for: those whose offsets differ by the same bits in all lanes take as many
+    wavefronts in every swizzle, in which these are other bits, the same in all lanes, and exchange banks."""
+    moved = offsets ^ offsets[:, :1]
+    if (moved == moved[:1]).all():
+        return moved[:1], np.ones(1, np.int64)
+    found, times = np.unique(moved, axis=0, return_counts=True)
+    return found, times
 
 
 @cache

@@ -18,6 +18,7 @@ from irc.language.parser import parse
 from irc.layout.access import MemoryAccess
 from irc.layout.candidates import blocked, candidates
 from irc.layout.cost import rates_of
+from irc.layout.exchange import best_swizzle, swizzles
 from irc.layout.fragment import Fragment, is_in_warps
 from irc.layout.instructions import wgmma_accumulator
 from irc.layout.search import (
@@ -30,6 +31,8 @@ from irc.layout.search import (
     search,
     tile_candidates,
 )
+from irc.layout.shared import SharedLayout, Swizzle, plain
+from irc.layout.traffic import shared_traffic, shared_vector
 from irc.passes.tile.assign_layouts import assign
 
 RATES = rates_of(target("sm_90a"))
@@ -207,3 +210,23 @@ def test_candidates_hold_every_element_equally_often() -> None:
             held = {fragment.coordinate(t, v) for t in range(threads) for v in range(fragment.value_count)}
             assert len(held) == prod(shape)
             assert threads * fragment.value_count % prod(shape) == 0
+
+
+@long(2)
+@pytest.mark.parametrize("threads, shape", [(128, (64, 64)), (384, (48, 64)), (384, (24, 96)), (96, (36, 40))])
+def test_the_swizzle_has_the_fewest_wavefronts_of_all_requests(threads: int, shape: tuple[int, int]) -> None:
+    """Also where threads are no power of two, and where offsets of requests differ by other bits in each lane."""
+    most = prod(shape) // threads
+    runs = tuple(tuple(n for n in (1, 2, 4, 8) if n <= most and extent % n == 0) for extent in shape)
+    found = candidates(shape, threads, runs, ((1, 0), (0, 1)))
+    for pair in list(zip(found, reversed(found), strict=True))[:: max(1, len(found) // 3)]:
+        for order, base in product(((1, 0), (0, 1)), (0, 2)):
+            bare = plain(shape, order)
+            least = min(_units(pair, bare, swizzle, base) for swizzle in swizzles(base, bare.size, 2))
+            assert _units(pair, bare, best_swizzle(pair, bare, base, 2).swizzle, base) == pytest.approx(least)
+
+
+def _units(pair: tuple[Fragment, ...], bare: SharedLayout, swizzle: Swizzle, base: int) -> float:
+    """The wavefronts of both sides of an exchange of elements of two bytes in vectors of 2**base at most."""
+    layout = SharedLayout(bare.layout, swizzle)
+    return sum(shared_traffic(f, layout, min(shared_vector(f, bare, 2), 1 << base), 2).units for f in pair)
