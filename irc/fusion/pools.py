@@ -14,7 +14,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from irc.analysis.op_classes import is_elementwise, size_of
+from irc.analysis.op_classes import is_elementwise, is_splittable, monoid_of, reduced_axes, size_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of, tensor
 from irc.dialects.nd.convolution import in_order
@@ -24,73 +24,134 @@ from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import Inserter
 from irc.ir.targets import Target
 from irc.ir.windows import MAX_STEP
-from irc.layout.instructions import WGMMA_COLUMNS
+from irc.layout.instructions import WGMMA_COLUMNS, WGMMA_ROWS
 from irc.support.integers import ceil_div
 
 JOINS = {"sum": "add", "max": "maximum", "min": "minimum"}
 """The elementwise op that joins two elements of a window, by its monoid."""
+
+ROWS = 128
+"""Of a tile of a convolution by itself."""
 
 HELD = 384
 """Columns of all products together that a tile of 64 rows has at most, by the registers of a warp group."""
 
 
 @dataclass(frozen=True)
-class Pool:
-    """A window's reduction, the convolution that it is of, the elementwise ops between them in their order, and what
-    these read besides: of each place of a window the same."""
+class Windows:
+    """What joins windows of an array by a monoid, and along each axis of the array their extent, and how far they are
+    apart. The result has the axes of the array."""
 
-    reduce: nd.ReduceWindowOp
+    op: Operation
+    array: SSAValue
+    monoid: str
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def places(self) -> int:
+        """Of a window."""
+        return prod(self.extents)
+
+    @property
+    def across(self) -> tuple[int, ...]:
+        """The axes along which windows are apart."""
+        return tuple(axis for axis, stride in enumerate(self.strides) if stride > 1)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many windows there are along each axis."""
+        return shape_of(self.op.results[0])
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Windows, the convolution that they are of, the elementwise ops between them in their order, and what these read
+    besides: of each place of a window the same."""
+
+    windows: Windows
     conv: nd.ConvOp
     between: tuple[Operation, ...]
     others: tuple[SSAValue, ...]
 
     @property
-    def places(self) -> int:
-        """Of a window."""
-        return prod(ints(self.reduce.window))
+    def space(self) -> tuple[int, ...]:
+        """The axes of the convolution's result, in the order of its numbers."""
+        return in_order(range(len(self.conv.result_shape)), ints(self.conv.result_axes))[2:]
+
+    @property
+    def strides(self) -> list[int]:
+        """Of the convolution of the elements at one place of the windows."""
+        own = ints(self.conv.strides)
+        return [step * self.windows.strides[axis] for step, axis in zip(own, self.space, strict=True)]
 
     def pays(self, machine: Target) -> bool:
         """Whether the convolution's result takes longer to be read again than tiles of fewer columns take more: TMA
-        brings the pixels once for each tile along N."""
+        brings the pixels once for each tile along N, and SMs take whole tiles. 7x7 windows of 256 channels to 48 over
+        60x48x17 take an H200 174 us, their maxima of 2x2 with them, and 241 in one kernel, whose tiles of four products
+        are two for some SMs (benchmarks/results/2026-11-28-h200-random-convolutions.json, number 76)."""
         iteration, size = iteration_of(self.conv), element_of(self.conv.x).size
-        columns, channels = iteration.extent("n"), self.conv.kernel_shape[1]
-        pixels = iteration.points // (columns * channels)
-        tiles = ceil_div(columns, HELD // self.places) - ceil_div(columns, WGMMA_COLUMNS)
-        brought = pixels * tiles * machine.costs.windows.pixel_cycles(channels * size)
-        saved = (size_of(self.conv.result) + size_of(self.reduce.result)) * size / machine.bandwidth
-        return saved + machine.launch_time > brought / (machine.sms * machine.clock)
+        columns, channels, taps = iteration.extent("n"), self.conv.kernel_shape[1], prod(self.conv.kernel_shape[2:])
+        windows, places = prod(self.windows.counts) // columns, self.windows.places
+        before = ceil_div(iteration.extent("m"), ROWS) * ceil_div(columns, WGMMA_COLUMNS)
+        now = ceil_div(windows, WGMMA_ROWS) * ceil_div(columns, HELD // places)
+        rows = WGMMA_ROWS * places * ceil_div(now, machine.sms) - ROWS * ceil_div(before, machine.sms)
+        more = rows * taps * machine.costs.windows.pixel_cycles(channels * size) / machine.clock
+        saved = (size_of(self.conv.result) + prod(self.windows.counts)) * size / machine.bandwidth
+        return saved + machine.launch_time > more
 
 
-def pool_of(op: nd.ReduceWindowOp) -> Pool | None:
-    """The pool that a reduction of windows is: they neither overlap nor reach beyond what they reduce, have a few
-    places, and nothing else reads what is between them and a convolution. None where it is none."""
-    numbers = op.numbers
-    is_plain = not any((*numbers["low"], *numbers["high"])) and {*numbers["dilation"], *numbers["input_dilation"]} == {
-        1
-    }
-    steps = zip(numbers["window"], numbers["strides"], strict=True)
-    if not is_plain or any(window > step for window, step in steps) or not 1 < prod(numbers["window"]) <= MAX_PLACES:
+def pool_of(op: Operation) -> Pool | None:
+    """The pool of a convolution that an op is: its windows have a few places and do not overlap, and nothing else reads
+    what is between them and the convolution. None where it is none."""
+    windows = _windows_of(op)
+    if windows is None or not 1 < windows.places <= MAX_PLACES or 0 in windows.counts:
         return None
-    across = tuple(axis for axis, step in enumerate(numbers["strides"]) if step > 1)
-    found = _between(op, across)
+    if element_of(op.results[0]) is not element_of(windows.array):
+        return None
+    found = _between(windows)
     if found is None:
         return None
-    conv, between, others = found
-    pool = Pool(op, conv, between, others)
-    return pool if _is_movable(pool, across) else None
+    pool = Pool(windows, *found)
+    return pool if _is_movable(pool) else None
 
 
-def _between(
-    op: nd.ReduceWindowOp, across: tuple[int, ...]
-) -> tuple[nd.ConvOp, tuple[Operation, ...], tuple[SSAValue, ...]] | None:
-    """The convolution, and what `Pool` has; None where there are several, or what else is read differs along the axes
-    across which windows move."""
-    pending, inside = [op.x], dict[Operation, None]()
+def _windows_of(op: Operation) -> Windows | None:
+    """Windows that do not overlap and are whole: of nd.reduce_window, or the inner ones of axes that a reshape has cut
+    in two."""
+    if isinstance(op, nd.ReduceWindowOp):
+        numbers = op.numbers
+        is_whole = not any((*numbers["low"], *numbers["high"])) and set(numbers["input_dilation"]) == {1}
+        steps = zip(numbers["window"], numbers["strides"], numbers["dilation"], strict=True)
+        if not is_whole or any(window > step or (window > 1 < apart) for window, step, apart in steps):
+            return None
+        return Windows(op, op.x, op.monoid.data, numbers["window"], numbers["strides"])
+    if not is_splittable(op) or monoid_of(op) not in JOINS or not isinstance(op.operands[0].owner, nd.ReshapeOp):
+        return None
+    cut, reduced = op.operands[0].owner, reduced_axes(op)
+    extents, shape = list[int](), shape_of(cut.result)
+    for axis, extent in enumerate(shape):
+        if axis in reduced and axis - 1 not in reduced and axis > 0:
+            extents[-1] = extent
+        elif axis not in reduced:
+            extents.append(1)
+        else:
+            return None
+    joined = [count * extent for count, extent in zip(shape_of(op.results[0]), extents, strict=True)]
+    if tuple(joined) != shape_of(cut.x) or not cut.result.has_one_use():
+        return None
+    return Windows(op, cut.x, monoid_of(op), tuple(extents), tuple(extents))
+
+
+def _between(windows: Windows) -> tuple[nd.ConvOp, tuple[Operation, ...], tuple[SSAValue, ...]] | None:
+    """What `Pool` has besides the windows; None where they are of no convolution or of several, or what else is read
+    differs along the axes across which windows move."""
+    pending, inside = [windows.array], dict[Operation, None]()
     convs, others = dict[nd.ConvOp, None](), dict[SSAValue, None]()
     while pending:
         value = pending.pop()
         owner = value.owner
-        if _is_same_across(value, across):
+        if _is_same_across(value, windows.across):
             others[value] = None
         elif isinstance(owner, nd.ConvOp):
             convs[owner] = None
@@ -99,12 +160,14 @@ def _between(
             pending += owner.operands
         else:
             return None
-    makers = [*inside, *convs]
-    readers = {use.operation for maker in makers for use in maker.results[0].uses}
-    if len(convs) != 1 or not readers <= {op, *inside}:
+    reads = windows.op if windows.op.operands[0] is windows.array else windows.op.operands[0].owner
+    readers = {use.operation for maker in (*inside, *convs) for use in maker.results[0].uses}
+    if len(convs) != 1 or not readers <= {reads, *inside}:
         return None
     (conv,) = convs
-    return conv, tuple(each for each in conv.parent_block().ops if each in inside), tuple(others)  # pyright: ignore
+    block = conv.parent_block()
+    assert block is not None
+    return conv, tuple(op for op in block.ops if op in inside), tuple(others)
 
 
 def _is_same_across(value: SSAValue, across: tuple[int, ...]) -> bool:
@@ -118,39 +181,31 @@ def _is_same_across(value: SSAValue, across: tuple[int, ...]) -> bool:
     return given.isdisjoint(across)
 
 
-def _is_movable(pool: Pool, across: tuple[int, ...]) -> bool:
+def _is_movable(pool: Pool) -> bool:
     """Whether windows move across axes of space alone, the convolution's own places lie as far apart as numbers of
     `nd.conv` can say, and it is no other kind of one."""
-    conv, strides = pool.conv, ints(pool.reduce.strides)
-    space = in_order(range(len(conv.result_shape)), ints(conv.result_axes))[2:]
+    conv = pool.conv
     is_plain = {*ints(conv.input_dilation), integer(conv.groups), integer(conv.batch_groups)} == {1}
-    if not is_plain or ints(conv.parts) or ints(conv.taps) or not set(across) <= set(space):
+    if not is_plain or ints(conv.parts) or ints(conv.taps) or not set(pool.windows.across) <= set(pool.space):
         return False
-    if any(own * strides[axis] > MAX_STEP for own, axis in zip(ints(conv.strides), space, strict=True)):
-        return False
-    return all(_padding(pool, place) is not None for place in _places(pool))
+    return max(pool.strides) <= MAX_STEP and all(_padding(pool, place) is not None for place in _places(pool))
 
 
 def _places(pool: Pool) -> list[tuple[int, ...]]:
-    """The places of a window along the axes of space, in their order."""
-    axes = in_order(range(len(pool.conv.result_shape)), ints(pool.conv.result_axes))
-    window = ints(pool.reduce.window)
-    inside = product(*map(range, window))
-    return [tuple(place[axis] for axis in axes[2:]) for place in inside]
+    """The places of a window along the axes of space, in their order in the array."""
+    inside = product(*map(range, pool.windows.extents))
+    return [tuple(place[axis] for axis in pool.space) for place in inside]
 
 
 def _padding(pool: Pool, place: tuple[int, ...]) -> tuple[list[int], list[int]] | None:
     """`low` and `high` of the convolution for the elements at one place of the windows; None where one would be less
     than 0."""
-    conv, axes = pool.conv, in_order(range(len(pool.conv.result_shape)), ints(pool.conv.result_axes))
-    lows, highs = list[int](), list[int]()
-    for i, axis in enumerate(axes[2:]):
-        stride = ints(conv.strides)[i] * ints(pool.reduce.strides)[axis]
+    conv, lows, highs = pool.conv, list[int](), list[int]()
+    for i, (axis, stride) in enumerate(zip(pool.space, pool.strides, strict=True)):
         low = ints(conv.low)[i] - ints(conv.strides)[i] * place[i]
         span = (conv.kernel_shape[2 + i] - 1) * ints(conv.dilation)[i] + 1
-        count = shape_of(pool.reduce.result)[axis]
-        least = (count - 1) * stride + span - conv.x_shape[2 + i] - low
-        if low < 0 or least + stride - 1 < 0:
+        least = (pool.windows.counts[axis] - 1) * stride + span - conv.x_shape[2 + i] - low
+        if low < 0 or least + stride <= 0:
             return None
         lows.append(low)
         highs.append(max(0, least))
@@ -159,19 +214,19 @@ def _padding(pool: Pool, place: tuple[int, ...]) -> tuple[list[int], list[int]] 
 
 def join_windows(pool: Pool) -> None:
     """Replaces the pool by the convolutions of its places, what follows each, and what joins them."""
-    at = Inserter.before(pool.reduce)
+    at = Inserter.before(pool.windows.op)
     others = {value: _narrowed(value, pool, at) for value in pool.others}
     terms = [Term(_at_place(pool, place, others, at), at) for place in _places(pool)]
     joined = terms[0]
     for term in terms[1:]:
-        joined = joined.apply(JOINS[pool.reduce.monoid.data], term)
-    joined.op.attributes |= pool.reduce.attributes
-    Rewriter.replace_op(pool.reduce, [], [joined.value])
+        joined = joined.apply(JOINS[pool.windows.monoid], term)
+    joined.op.attributes |= pool.windows.op.attributes
+    Rewriter.replace_op(pool.windows.op, [], [joined.value])
 
 
 def _narrowed(value: SSAValue, pool: Pool, at: Inserter) -> SSAValue:
     """What is the same at each place of a window, for one of them."""
-    shape, op = shape_of(pool.reduce.result), value.owner
+    shape, op = pool.windows.counts, value.owner
     if isinstance(op, nd.BroadcastOp):
         return Term(op.x, at).broadcast(shape, ints(op.dims)).value
     assert isinstance(op, nd.ConstantOp)
@@ -182,13 +237,11 @@ def _narrowed(value: SSAValue, pool: Pool, at: Inserter) -> SSAValue:
 def _at_place(pool: Pool, place: tuple[int, ...], others: dict[SSAValue, SSAValue], at: Inserter) -> SSAValue:
     conv, padding = pool.conv, _padding(pool, place)
     assert padding is not None
-    axes = in_order(range(len(conv.result_shape)), ints(conv.result_axes))
-    strides = [own * ints(pool.reduce.strides)[axis] for own, axis in zip(ints(conv.strides), axes[2:], strict=True)]
     low, high = padding
     new = nd.ConvOp(
         conv.x,
         conv.kernel,
-        strides=strides,
+        strides=pool.strides,
         low=low,
         high=high,
         dilation=ints(conv.dilation),
@@ -204,10 +257,10 @@ def _at_place(pool: Pool, place: tuple[int, ...], others: dict[SSAValue, SSAValu
     for op in pool.between:
         new = type(op).create(
             operands=[values[operand] for operand in op.operands],
-            result_types=[tensor(shape_of(pool.reduce.result), element_of(result)) for result in op.results],
+            result_types=[tensor(pool.windows.counts, element_of(result)) for result in op.results],
             properties=op.properties,
             attributes=op.attributes,
             location=op.location,
         )
         values[op.results[0]] = at.value(new)
-    return values[pool.reduce.x]
+    return values[pool.windows.array]

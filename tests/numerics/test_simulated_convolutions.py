@@ -288,6 +288,16 @@ POOLS = {
         Case((2, 8, 10, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, after=f"relu({POOL.format('sum')} * 0.25)"),
         4,
     ),
+    "cut by a reshape": (
+        Case(
+            (2, 8, 10, 32),
+            (48, 3, 3, 32),
+            (2, 4, 5, 48),
+            PADDED,
+            after="max(reshape({y} * 2.0, [2, 4, 2, 5, 2, 48]), axis=[2, 4])",
+        ),
+        4,
+    ),
     "f16": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, "f16", after=POOL.format("max")), 4),
     "i8": (Case((2, 9, 11, 32), (48, 3, 3, 32), (2, 4, 5, 48), PADDED, "i8", after=POOL.format("max")), 4),
     "one axis": (

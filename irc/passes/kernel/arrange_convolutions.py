@@ -113,7 +113,7 @@ class ArrangeConvolutionsPass(Pass):
             fill = _fill(conv, machine, is_copied=0 in sides, always=self.always)
             if sides or fill:
                 _arrange(conv, sides, fill, copies)
-        for pool in [pool_of(inner) for inner in ops_in(op) if isinstance(inner, nd.ReduceWindowOp)]:
+        for pool in map(pool_of, list(ops_in(op))):
             if pool is not None and _is_brought(pool.conv, machine) and (self.always or pool.pays(machine)):
                 join_windows(pool)
         remove_dead_code(op)

@@ -51,6 +51,31 @@ func.func @followed(%x: tensor<64x64x64x64xbf16>, %w: tensor<64x64x3x3xbf16>, %b
   func.return %0 : tensor<64x64x32x32xbf16>
 }
 
+// Windows that a reshape has cut out are some, too. Those of whole axes that stand between others are none.
+// CHECK-LABEL: func.func @cut
+// CHECK-COUNT-4: nd.conv {{.*}} -> tensor<64x32x32x64xf32>
+// CHECK-COUNT-3: nd.minimum
+// CHECK-NOT:     nd.reshape
+// CHECK-LABEL: func.func @outer
+// CHECK-NEXT:    nd.conv {{.*}} -> tensor<64x64x64x64xf32>
+// CHECK-NEXT:    nd.reshape
+// CHECK-NEXT:    nd.min
+// ALONE-LABEL: func.func @cut
+// ALONE-NEXT:    nd.conv
+// ALONE-NEXT:    nd.reshape
+func.func @cut(%x: tensor<64x64x64x64xbf16>, %w: tensor<64x3x3x64xbf16>) -> tensor<64x32x32x64xf32> {
+  %y = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x64x64x64xbf16>, tensor<64x3x3x64xbf16>) -> tensor<64x64x64x64xf32>
+  %v = nd.reshape %y : tensor<64x64x64x64xf32> -> tensor<64x32x2x32x2x64xf32>
+  %p = nd.min %v {axes = [2, 4]} : tensor<64x32x2x32x2x64xf32> -> tensor<64x32x32x64xf32>
+  func.return %p : tensor<64x32x32x64xf32>
+}
+func.func @outer(%x: tensor<64x64x64x64xbf16>, %w: tensor<64x3x3x64xbf16>) -> tensor<64x32x64x64xf32> {
+  %y = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x64x64x64xbf16>, tensor<64x3x3x64xbf16>) -> tensor<64x64x64x64xf32>
+  %v = nd.reshape %y : tensor<64x64x64x64xf32> -> tensor<64x2x32x64x64xf32>
+  %p = nd.min %v {axes = [1]} : tensor<64x2x32x64x64xf32> -> tensor<64x32x64x64xf32>
+  func.return %p : tensor<64x32x64x64xf32>
+}
+
 // Left alone: windows that overlap, an array that differs from place to place, a result that is returned too, elements
 // whose windows would begin inside of x, and columns that need more tiles than the pool takes.
 // CHECK-LABEL: func.func @overlapping
@@ -94,4 +119,14 @@ func.func @wide(%x: tensor<64x64x64x256xbf16>, %w: tensor<256x3x3x256xbf16>) -> 
   %y = nd.conv %x, %w {strides = [1, 1], low = [1, 1], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x64x64x256xbf16>, tensor<256x3x3x256xbf16>) -> tensor<64x64x64x256xf32>
   %p = nd.reduce_window %y {monoid = "max", window = [1, 2, 2, 1], strides = [1, 2, 2, 1], low = [0, 0, 0, 0], high = [0, 0, 0, 0], dilation = [1, 1, 1, 1], input_dilation = [1, 1, 1, 1]} : tensor<64x64x64x256xf32> -> tensor<64x32x32x256xf32>
   func.return %p : tensor<64x32x32x256xf32>
+}
+
+// Four products in a tile are four times the work of one: where SMs have few of them, some would have one more.
+// CHECK-LABEL: func.func @few_tiles
+// CHECK-NEXT:    nd.conv {{.*}} -> tensor<60x48x17x48xf32>
+// CHECK-NEXT:    nd.reduce_window
+func.func @few_tiles(%x: tensor<60x48x17x256xbf16>, %w: tensor<48x7x7x256xbf16>) -> tensor<60x24x8x48xf32> {
+  %y = nd.conv %x, %w {strides = [1, 1], low = [3, 3], high = [3, 3], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<60x48x17x256xbf16>, tensor<48x7x7x256xbf16>) -> tensor<60x48x17x48xf32>
+  %p = nd.reduce_window %y {monoid = "max", window = [1, 2, 2, 1], strides = [1, 2, 2, 1], low = [0, 0, 0, 0], high = [0, 0, 0, 0], dilation = [1, 1, 1, 1], input_dilation = [1, 1, 1, 1]} : tensor<60x48x17x48xf32> -> tensor<60x24x8x48xf32>
+  func.return %p : tensor<60x24x8x48xf32>
 }
