@@ -3,7 +3,7 @@ pipelines: the same plan, texts and sources, in the same order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -109,24 +109,20 @@ def _lower(
 ) -> Apart:
     arch, kept = target_of(module).name, kept_operands(module)
     jobs = [
-        Job(packed(each), dict(module.attributes), dict(options), _frozen(kept.get(each.sym_name.data)))
+        Job(packed(each), dict(module.attributes), dict(options), frozenset(kept.get(each.sym_name.data, ())))
         for each in programs
     ]
     lowered = processes.lower(jobs)
     planned, kernels = _planned(module, programs, lowered, options)
-    early = {kernel.symbol: each.begins_early for kernel, each in zip(kernels, lowered, strict=True)}
+    reads = {kernel.symbol: set(each.reads) for kernel, each in zip(kernels, lowered, strict=True)}
     compile = partial(compilations.begin_printed, arch=arch, options=flags)
     pieces, compiling = _finished(processes, kernels, lowered, compile)
     texts = {
         "tile": _text_at(module, TILE[-1], {op: each.tile for op, each in zip(programs, lowered, strict=True)}),
         "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True))),
     }
-    plan = read_plan(planned, lambda kernel: early[kernel.symbol])
+    plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
     return Apart(plan, kernels, compiling, texts)
-
-
-def _frozen(kept: Set[int] | None) -> frozenset[int] | None:
-    return None if kept is None else frozenset(kept)
 
 
 def _planned(

@@ -18,7 +18,7 @@ from typing import Any
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region
 
-from irc.analysis.early_reads import begins_early
+from irc.analysis.early_reads import early_reads
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import BlockIdOp, DependencyWaitOp, KernelOp, ReturnOp
 from irc.dialects.kernel import FusedOp
@@ -58,12 +58,12 @@ class Tiling:
 @dataclass(frozen=True)
 class Job:
     """A packed `tile.program`, the attributes of its module, the options of passes, and the operands of its launches
-    that no launch writes (`kept_operands`), None where it may be the first of a plan."""
+    that no launch writes (`kept_operands`)."""
 
     program: bytes
     attributes: Mapping[str, Attribute]
     options: Mapping[str, Any]
-    kept: frozenset[int] | None
+    kept: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Lowered:
     """What is known of a kernel before the plan is made.
 
     head: the packed kernel, of whose body the plan depends on nothing that is left out. tile: the text of the level.
-    begins_early: what that says of the kernel. ops: how many it has.
+    reads: what `early_reads` says of the kernel. ops: how many it has.
     """
 
     head: bytes
     tile: Piece
-    begins_early: bool
+    reads: frozenset[int]
     ops: int
 
 
@@ -111,11 +111,11 @@ class Lowering:
         self._run(module, TO_CUDA, job)
         (kernel,) = module.ops
         assert isinstance(kernel, KernelOp)
-        assert not any(isinstance(op, DependencyWaitOp) for op in ops_in(kernel)), "the kernel waits already"
+        assert not any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops), "the kernel waits already"
         if target_of(module).has_tma:
             wait_first(kernel, job.kept)
         self._modules[kernel.symbol] = module
-        return Lowered(packed(_head(kernel)), tile, begins_early(kernel), len(ops_in(kernel)))
+        return Lowered(packed(_head(kernel)), tile, frozenset(early_reads(kernel)), len(ops_in(kernel)))
 
     def _run(self, module: ModuleOp, names: tuple[str, ...], job: Job) -> None:
         manager = PassManager(self._context, checked=False, reproduces=False)
@@ -141,7 +141,7 @@ def _head(kernel: KernelOp) -> KernelOp:
     for argument, own in zip(arguments, block.args, strict=True):
         own.name_hint = argument.name_hint
     axes = [op.clone() for op in ops_in(kernel) if isinstance(op, BlockIdOp) and op.axis.value.data == 2]
-    waits = [op.clone() for op in ops_in(kernel) if isinstance(op, DependencyWaitOp)]
+    waits = [op.clone() for op in kernel.body.block.ops if isinstance(op, DependencyWaitOp)]
     block.add_ops([*axes, *waits, ReturnOp()])
     head = KernelOp.create(properties=kernel.properties, attributes=kernel.attributes, regions=[Region(block)])
     head.location = kernel.location

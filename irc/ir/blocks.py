@@ -11,12 +11,6 @@ def block_of(op: Operation) -> Block:
     return op.parent
 
 
-def begin_of(block: Block) -> Operation:
-    """Its first op."""
-    assert block.first_op is not None, "the block is empty"
-    return block.first_op
-
-
 def end_of(block: Block) -> Operation:
     """The last op of a block that has one."""
     assert block.last_op is not None, "a block without ops has no end"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import cast
 
@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from irc.analysis.early_reads import begins_early
+from irc.analysis.early_reads import early_reads
 from irc.dialects.cuda.kernel import KernelOp
 from irc.dialects.cuda.sync import DependencyWaitOp
 from irc.dialects.cuda.types import PtrType, TensorMapType
@@ -29,7 +29,6 @@ from irc.dialects.host import (
     WaitOp,
 )
 from irc.dialects.host.checks import extent_of
-from irc.ir.blocks import ops_in
 from irc.ir.dtypes import element_of
 from irc.ir.extents import dims_of
 from irc.ir.properties import values_of
@@ -52,21 +51,21 @@ from irc.runtime.plan import (
 from irc.support.diagnostics import IrcError
 
 
-def read_plan(module: ModuleOp, early: Callable[[KernelOp], bool] = begins_early) -> Plan:
-    """The module's one `host.plan` as data. IrcError where there is none or there are several. early: whether
-    a kernel does more than set itself up before it waits (`begins_early`)."""
+def read_plan(module: ModuleOp, reads: Callable[[KernelOp], set[int]] = early_reads) -> Plan:
+    """The module's one `host.plan` as data. IrcError where there is none or there are several. reads: the arguments
+    that a kernel reads before it waits."""
     plans = [op for op in module.ops if isinstance(op, PlanOp)]
     if len(plans) != 1:
         raise IrcError(f"expected one host.plan in the module, found {len(plans)}", module.location)
     kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
-    return _Reader(plans[0], kernels, early).plan()
+    return _Reader(plans[0], kernels, reads).plan()
 
 
 class _Reader:
-    def __init__(self, op: PlanOp, kernels: Mapping[str, KernelOp], early: Callable[[KernelOp], bool]):
+    def __init__(self, op: PlanOp, kernels: Mapping[str, KernelOp], reads: Callable[[KernelOp], set[int]]):
         self._op = op
         self._kernels = kernels
-        self._early = early
+        self._reads = reads
         self._spaces: dict[SSAValue, Buffer] = {}
         self._constants: list[bytes] = []
         self._arena = 0
@@ -87,7 +86,7 @@ class _Reader:
             elif isinstance(op, StepOp):
                 steps.append(self._step(op))
         events = [step.event for step in steps if isinstance(step, Record)]
-        waiting = {name: self._early(kernel) for name, kernel in self._kernels.items() if _waits(kernel)}
+        waiting = {name: self._reads(kernel) for name, kernel in self._kernels.items() if _waits(kernel)}
         steps = _overlapped(steps, waiting)
         return Plan(
             self._op.sym_name.data,
@@ -178,26 +177,26 @@ class _Reader:
 
 def _waits(kernel: KernelOp) -> bool:
     """Whether the kernel waits by itself for what comes before it."""
-    return any(isinstance(op, DependencyWaitOp) for op in ops_in(kernel))
+    return any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops)
 
 
-def _overlapped(steps: Sequence[Step], waiting: Mapping[str, bool]) -> list[Step]:
+def _overlapped(steps: Sequence[Step], waiting: Mapping[str, Set[int]]) -> list[Step]:
     """The steps, with launches of kernels that wait by themselves overlapping a launch right before on their stream:
     one of this plan, or, for the first step on the caller's stream, whatever the caller launched there, unless the
-    kernel begins early. waiting: whether each kernel that waits does so."""
+    kernel reads something before it waits. waiting: the arguments of which each kernel that waits does so."""
     last: dict[int, Step] = {}
     made: list[Step] = []
     for step in steps:
         if isinstance(step, Launch) and step.kernel in waiting:
-            step = replace(step, overlaps=_follows_launch(step, last, waiting[step.kernel]))
+            step = replace(step, overlaps=_follows_launch(step, last, bool(waiting[step.kernel])))
         last[step.stream] = step
         made.append(step)
     return made
 
 
-def _follows_launch(step: Launch, last: Mapping[int, Step], begins_early: bool) -> bool:
+def _follows_launch(step: Launch, last: Mapping[int, Step], reads_early: bool) -> bool:
     if step.stream not in last:
-        return step.stream == CALLERS_STREAM and not begins_early
+        return step.stream == CALLERS_STREAM and not reads_early
     return isinstance(last[step.stream], Launch)
 
 

@@ -16,11 +16,10 @@ from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp, RegistersOp
 from irc.dialects.cuda.common import GLOBAL, AccessOp
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.ir.blocks import begin_of, block_of, end_of, ops_in
+from irc.ir.blocks import block_of, end_of, ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
-from irc.planning.early_copies import copy_early
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,12 @@ class OverlapLaunchesPass(Pass):
     Blocks of a kernel are then placed, its launch is paid for and its barriers are set up while the kernel before runs,
     which may be the last of the call before (programmatic dependent launch, CUDA C++ Programming Guide; PTX ISA,
     griddepcontrol). A kernel waits before its first access to global memory, so that what came before the one before is
-    done too.
+    done too; it lets the next one start only then, so that no more than one kernel holds places while it waits.
 
-    A kernel that reads results of others lets the next one start at its own beginning: of a chain of short kernels
-    those that find places are all there when the first one runs. A kernel that may be a plan's first does so when it
-    has waited: what came before the plan is done when a second one starts. So loads of arguments that are not donated,
-    as of weights, into registers, or by TMA into free stages, come before the wait in kernels that read results of
-    others, too: no launch of the plan writes these. Such launches overlap with one of their plan alone. Kernels that
-    have a wait already, those of the user's CUDA C++, and architectures before sm_90 are left alone.
+    Of a kernel that reads results of others, loads into registers of arguments that are not donated, as of weights,
+    come before the wait: no launch of the plan writes these, and what came before the plan is done when the launch
+    before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a wait already, those of
+    the user's CUDA C++, and architectures before sm_90 are left alone.
     """
 
     name = "overlap-launches"
@@ -51,25 +48,20 @@ class OverlapLaunchesPass(Pass):
         kept = {} if waiting else kept_operands(op)
         for kernel in kernels:
             if kernel not in waiting:
-                wait_first(kernel, kept.get(kernel.sym_name.data))
+                wait_first(kernel, kept.get(kernel.sym_name.data, set()))
 
 
-def wait_first(kernel: KernelOp, kept: Set[int] | None) -> None:
-    """The kernel waits before its first access to global memory. kept: its launch operands that no launch writes; None
-    where it may be the first of a plan."""
+def wait_first(kernel: KernelOp, kept: Set[int]) -> None:
+    """The kernel waits before its first access to global memory. kept: its launch operands that no launch writes."""
     block = kernel.body.block
     first = _first_access(block)
-    wait, start = DependencyWaitOp(), LaunchDependentsOp()
-    for made in (wait, start):
+    wait = DependencyWaitOp()
+    for made in (wait, LaunchDependentsOp()):
         made.location = location_of(kernel)
         block.insert_op_before(made, first)
-    if kept is None:
-        return
-    start.detach()
-    block.insert_op_before(start, begin_of(block))
     numbers = kernel.operand_of_argument
     early = {argument for argument, number in zip(block.args, numbers, strict=True) if number in kept}
-    if early and not copy_early(kernel, wait, early):
+    if early:
         _load_early(wait, early)
 
 

@@ -4,7 +4,7 @@
 // OLD-NOT: cuda.dependency_wait
 // OLD: cuda.kernel @waits
 
-// A kernel waits before its first access to global memory, and lets the next one start then, as it may be a plan's first.
+// A kernel waits before its first access to global memory, and lets the next one start then.
 // CHECK: cuda.kernel @neg
 // CHECK: cuda.sync
 // CHECK-NEXT: cuda.dependency_wait
