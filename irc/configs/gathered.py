@@ -29,14 +29,15 @@ ACCUMULATOR_BYTES, PAIRED_BYTES = 4, 2
 MAX_DEPTH = (HELD - tile_registers(COLUMNS * ACCUMULATOR_BYTES * WGMMA_ROWS, WARP_GROUP)) * 2 * WARP_GROUP // WGMMA_ROWS
 """Of K that a group has the elements of, for the rows of one instruction and COLUMNS columns."""
 
-STAGES = (2, 1)
-"""Of the right operand. 256 images of 3 x 224 x 224 with windows of 7 x 7 take an H200 278 us with two stages and 312
-with one (benchmarks/results/2026-11-28-h200-exhaustive.jsonl.gz)."""
+STAGES = (1, 2)
+"""Of the right operand. By turns on an H200, with one stage and with two: windows of 3 x 3 over 32 images of 3 x 224 x
+224 to 64 columns 108 and 138 us, of 7 x 7 over 256 of them 281 and 335. By itself, without the kernel that turns the
+weights, the latter took 312 and 278 (benchmarks/results/2026-11-28-h200-exhaustive.jsonl.gz)."""
 
 
 def choose_gathered(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """All of K is one step, so that all loads of a tile are on their way at once. Two groups take turns: one loads
-    while the other multiplies and stores. The right operand of each has a stage of its own, where there is room."""
+    while the other multiplies and stores. The right operand has one stage."""
     columns = min(WIDEST, max(MIN_COLUMNS, power_of_two(product.n)))
     while columns > MIN_COLUMNS and _held(columns, product.k) > HELD:
         columns //= 2

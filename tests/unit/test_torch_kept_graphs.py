@@ -34,6 +34,7 @@ def caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "irc"))
     monkeypatch.setenv("IRC_TARGET", "interpret")
+    monkeypatch.setenv("IRC_KEPT_GRAPHS", "on")
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
@@ -289,3 +290,9 @@ def _told(node: Any, module: Any) -> Any:
 def _arrays(node: Any) -> list[Tensor]:
     values = node.meta.get("val")
     return [x for x in (values if isinstance(values, list | tuple) else [values]) if isinstance(x, Tensor)]
+
+
+def test_nothing_is_kept_where_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IRC_KEPT_GRAPHS")
+    for _ in range(2):
+        assert first_call(Net(), torch.randn(2, 3, 8, 8))[1] == ""

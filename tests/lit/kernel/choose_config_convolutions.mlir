@@ -185,7 +185,7 @@ func.func @reduced(%x: tensor<8x64x64x32xbf16>, %g: tensor<8x64x64x64xbf16>) -> 
 }
 
 // Rows of taps: all of K is one step, and two groups take turns, also for a few columns. More columns leave room for fewer rows.
-// CHECK:      @image_0 matmul config<tile = {m = 128, n = 64, k = 224}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @image_0 matmul config<tile = {m = 128, n = 64, k = 224}, stages = 1, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @image(%x: tensor<64x224x672x1xbf16>, %w: tensor<64x7x32x1xbf16>) -> tensor<64x112x112x64xf32> {
   %fused = kernel.fused @image_0 matmul (%x_1 = %x : tensor<64x224x672x1xbf16>, %w_1 = %w : tensor<64x7x32x1xbf16>) -> tensor<64x112x112x64xf32> {
     // core
@@ -206,7 +206,7 @@ func.func @wide_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<128x7x32x1xbf16>
 }
 
 // Of a longer K a group has the rows of one instruction, and fewer columns.
-// CHECK:      @frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 1, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @frames(%x: tensor<16x16x112x336x1xbf16>, %w: tensor<64x3x7x32x1xbf16>) -> tensor<16x16x56x56x64xf32> {
   %fused = kernel.fused @frames_0 matmul (%x_1 = %x : tensor<16x16x112x336x1xbf16>, %w_1 = %w : tensor<64x3x7x32x1xbf16>) -> tensor<16x16x56x56x64xf32> {
     // core
@@ -216,7 +216,7 @@ func.func @frames(%x: tensor<16x16x112x336x1xbf16>, %w: tensor<64x3x7x32x1xbf16>
   func.return %fused : tensor<16x16x56x56x64xf32>
 }
 
-// CHECK:      @wide_frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 2
+// CHECK:      @wide_frames_0 matmul config<tile = {m = 64, n = 64, k = 672}, stages = 1
 func.func @wide_frames(%x: tensor<16x16x112x336x1xbf16>, %w: tensor<128x3x7x32x1xbf16>) -> tensor<16x16x56x56x128xf32> {
   %fused = kernel.fused @wide_frames_0 matmul (%x_1 = %x : tensor<16x16x112x336x1xbf16>, %w_1 = %w : tensor<128x3x7x32x1xbf16>) -> tensor<16x16x56x56x128xf32> {
     // core
@@ -237,7 +237,7 @@ func.func @fours(%x: tensor<16x64x256x1xbf16>, %w: tensor<64x9x64x1xbf16>) -> te
   func.return %fused : tensor<16x64x64x64xf32>
 }
 
-// CHECK:      @narrow_image_0 matmul config<tile = {m = 128, n = 16, k = 48}, stages = 2, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
+// CHECK:      @narrow_image_0 matmul config<tile = {m = 128, n = 16, k = 48}, stages = 1, {{.*}}schedule = "pingpong", {{.*}}instruction = "wgmma">
 func.func @narrow_image(%x: tensor<64x224x672x1xbf16>, %w: tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
   %fused = kernel.fused @narrow_image_0 matmul (%x_1 = %x : tensor<64x224x672x1xbf16>, %w_1 = %w : tensor<16x3x16x1xbf16>) -> tensor<64x112x112x16xf32> {
     // core
