@@ -70,6 +70,11 @@ NARROW_BOXES = 1.25
 """How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
 whole lines."""
 
+NARROW_BOXES_OF_TAPS = 1.7
+"""The same where a left operand is read at each tap of a window, as in gradients of weights: their steps wait for TMA,
+which takes as long for half a line. On an H200 3x3 windows of 320 channels to 320 over 8x64x64 take 118 us in tiles of
+128 x 192, and 146 in those of 128 x 160."""
+
 WRITTEN_BEFORE = 1.18
 """How much longer operands take that a kernel before has just written, where they are no small part of the L2 cache:
 their lines are still on the way to memory. At 4096 cubed tiles of 128 x 128 take 218 us, by themselves 185."""
@@ -205,7 +210,7 @@ class Model:
         loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
         columns = (_loaded(blocking.columns, product.n) + late) * product.rhs_count
         if product.rhs_along == "n" and blocking.columns % (2 * COLUMNS):
-            columns *= NARROW_BOXES
+            columns *= NARROW_BOXES if product.places == 1 else NARROW_BOXES_OF_TAPS
         loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
         loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
         row = max(depth, STEP_BYTES // product.lhs.size)  # TMA takes as long for shorter ones
