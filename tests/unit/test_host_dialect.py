@@ -56,9 +56,13 @@ WRONG_PLANS = [
     ({"offset": "100"}, "expected an offset that is a multiple of 256"),
     ({"offset": "1024"}, "expected a range inside of 1024 bytes"),
     (
-        {"more": "host.launch @k(%x, %a) {stream = 1} : (!host.buffer<256>, !host.buffer<256>)", "offset": "0"},
-        "expected the buffer at bytes 0 to 256 to hold what was written to it",
+        {
+            "more": "%c = host.buffer %arena {offset = 256} : !host.buffer<1024> -> !host.buffer<256>\n"
+            "  host.launch @k(%x, %c) {stream = 1} : (!host.buffer<256>, !host.buffer<256>)"
+        },
+        "expected the buffer at bytes 256 to 512 to hold what was written to it",
     ),
+    ({"offset": "0"}, "expected operands 0 and 1 of @k apart, found bytes 0 to 256 in both"),
 ]
 
 
