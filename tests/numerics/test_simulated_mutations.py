@@ -51,9 +51,10 @@ SYNCHRONIZED: Mapping[str, Mapping[str, int]] = {
 
 UNMISSED: Mapping[str, Sequence[str]] = {
     "gating": ("cuda.named_sync",),
-    "attention": ("cuda.barrier_wait", "cuda.named_sync"),
+    "attention": ("cuda.barrier_wait", "cuda.barrier_wait", "cuda.barrier_wait", "cuda.named_sync"),
 }
-"""What keeps a block's next tile from the one before: at these sizes a block has one."""
+"""What keeps a block's next tile from the one before, or its next step along the keys from those whose stages it takes:
+at these sizes a block has one tile, and as many stages as steps."""
 
 BARRIERS = ("cuda.sync", "cuda.named_sync", "cuda.warp_sync", "cuda.barrier_wait", "cuda.wgmma_wait")
 
