@@ -30,7 +30,6 @@ SHORTEST = 256
 STEP = 64
 """Of which the columns of a part are a multiple, so that its last step is a whole one. Parts have whole pages."""
 
-
 COLUMN_CYCLES = 20
 """What a block of the fewest rows takes for a column of the scores, however many of the rows there are: 16 queries of
 32 heads of 64, with 8 heads of 2048 keys, take an H200 25.2 us in 128 blocks, of which the bytes take 15.4."""
@@ -60,16 +59,15 @@ def blocks_of(cascade: Cascade) -> int:
 
 def parts_of(cascade: Cascade, machine: Target) -> int:
     """The fewest parts that take about as many places of SMs as any number of them does; 1 where blocks are enough."""
-    blocks, columns = blocks_of(cascade), cascade.domain[-1]
-    places = machine.sms * blocks_of_sm(cascade, machine)
+    blocks, columns, shared = blocks_of(cascade), cascade.domain[-1], blocks_of_sm(cascade, machine)
+    places = machine.sms * shared
     if cascade.across or cascade.axes != (len(cascade.domain) - 1,) or blocks == 0 or blocks >= ENOUGH * places:
         return 1
 
     def busy(parts: int) -> float:
         return blocks * parts / (ceil_div(blocks * parts, places) * places)
 
-    shortest = SHORTEST // blocks_of_sm(cascade, machine)
-    most = min(columns // shortest, machine.sms)
+    most = min(columns // (SHORTEST // shared), machine.sms)
     multiple = lcm(STEP, page_rows(cascade) or 1)
     counts = [parts for parts in range(1, most + 1) if columns % (parts * multiple) == 0] or [1]
     best = max(map(busy, counts))

@@ -37,7 +37,8 @@ weights, the latter took 312 and 278 (benchmarks/results/2026-11-28-h200-exhaust
 
 def choose_gathered(product: Product, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """All of K is one step, so that all loads of a tile are on their way at once. Two groups take turns: one loads
-    while the other multiplies and stores. The right operand has one stage."""
+    while the other multiplies and stores. The right operand has one stage, or two where a tuner
+    finds them faster."""
     columns = min(WIDEST, max(MIN_COLUMNS, power_of_two(product.n)))
     while columns > MIN_COLUMNS and _held(columns, product.k) > HELD:
         columns //= 2

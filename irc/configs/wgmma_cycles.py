@@ -10,6 +10,7 @@ fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 
 from irc.analysis.product_problem import Product
@@ -217,7 +218,7 @@ class Model:
         arriving = loaded * row / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else COOL))
         return products + self._computed(blocking, depth), arriving
 
-    @property
+    @cached_property
     def _depth(self) -> int:
         """Elements of a step along K: those of the widest row, or, where little but stores follows, of fewer at one tap
         of a window. TMA takes 2.3 cycles for rows of 64 bytes, as for those of 128: on an H200, 3x3 windows of 32

@@ -150,8 +150,9 @@ def _grow(graph: FusionGraph, i: int, alike: Alike, narrowing: Container[int]) -
             lambda j: _accept_elementwise(graph, j, cluster) or (not scans and _accept_pick(graph, j, cluster)),
         )
         if not scans:
-            _absorb_joined(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
-            _absorb_of_row(graph, cluster, alike.get((cluster.domain, cluster.axes), {}))
+            others = alike.get((cluster.domain, cluster.axes), {})
+            _absorb_joined(graph, cluster, others)
+            _absorb_of_row(graph, cluster, others)
     grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
     return cluster
 

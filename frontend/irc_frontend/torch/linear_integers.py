@@ -121,6 +121,11 @@ def _shape(node: Any) -> tuple[int, ...]:
     return tuple(node.meta["val"].shape)
 
 
+def _everywhere(number: int, node: FxNode) -> Linear:
+    """The form of a node whose elements are all one number."""
+    return Linear(number, (0,) * len(_shape(node)))
+
+
 def _argument(node: FxNode, number: int, default: Any = None) -> Any:
     return node.args[number] if len(node.args) > number else default
 
@@ -133,7 +138,7 @@ def _arange(node: FxNode, known: _Known) -> Linear | None:
 
 def _filled(node: FxNode, known: _Known) -> Linear | None:
     number = node.args[-1]
-    return Linear(int(number), (0,) * len(_shape(node))) if isinstance(number, int) else None
+    return _everywhere(int(number), node) if isinstance(number, int) else None
 
 
 def _same(node: FxNode, known: _Known) -> Linear | None:
@@ -163,7 +168,7 @@ def _constants(compute: Callable[[int, int], int | bool]) -> _Rule:
         a, b = (_operand(each, known) for each in node.args[:2])
         if not (a.is_constant and b.is_constant):
             return None
-        return Linear(int(compute(a.first, b.first)), (0,) * len(_shape(node)))
+        return _everywhere(int(compute(a.first, b.first)), node)
 
     return rule
 
@@ -174,7 +179,7 @@ def _comparison(compute: Callable[[int, int], bool]) -> _Rule:
     def rule(node: FxNode, known: _Known) -> Linear | None:
         a, b = (_operand(each, known) for each in node.args[:2])
         away = a.plus(b, -1)
-        return Linear(int(compute(away.first, 0)), (0,) * len(_shape(node))) if away.is_constant else None
+        return _everywhere(int(compute(away.first, 0)), node) if away.is_constant else None
 
     return rule
 
@@ -182,14 +187,14 @@ def _comparison(compute: Callable[[int, int], bool]) -> _Rule:
 def _constant_moved(node: FxNode, known: _Known) -> Linear | None:
     """What an op gives that takes elements of its first operand and no others."""
     form = _operand(node.args[0], known)
-    return Linear(form.first, (0,) * len(_shape(node))) if form.is_constant else None
+    return _everywhere(form.first, node) if form.is_constant else None
 
 
 def _view(node: FxNode, known: _Known) -> Linear | None:
     """Of the same axes but for those of one element."""
     form, rest = _operand(node.args[0], known), [extent for extent in _shape(node.args[0]) if extent != 1]
     if form.is_constant:
-        return Linear(form.first, (0,) * len(_shape(node)))
+        return _everywhere(form.first, node)
     if rest != [extent for extent in _shape(node) if extent != 1]:
         return None
     steps = iter([s for s, extent in zip(form.steps, _shape(node.args[0]), strict=True) if extent != 1])
