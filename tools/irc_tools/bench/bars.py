@@ -24,10 +24,13 @@ PEERS = ("eager", *COMPILERS, TRITON)
 RIVAL = "rival"
 """A second irc program of the row."""
 
+BEFORE = "before"
+"""The row's program as another tree of irc compiles it."""
+
 BEST = "best"
 """The fastest of the peers that were measured."""
 
-AGAINST = (*LIMITS, *HOST, *PEERS, RIVAL, BEST)
+AGAINST = (*LIMITS, *HOST, *PEERS, RIVAL, BEFORE, BEST)
 
 SLACK = 0.01
 """A bar holds when what is reached is at it or within this part of it."""

@@ -1,10 +1,10 @@
-"""The command irc-bench: runs suites, shows a record, compares two."""
+"""The command irc-bench: runs suites, shows a record, compares two records, or two trees."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from irc_tools.bench.bars import PEERS
 from irc_tools.bench.other_records import print_other_record, read_other_record
 from irc_tools.bench.record import Record, RowRecord, joined, read_record, write_record
 from irc_tools.bench.report import print_comparison, print_record, progress
-from irc_tools.bench.suite import Suite, known_suites, load_suite
+from irc_tools.bench.suite import Row, Suite, known_suites, load_suite
 from irc_tools.errors import guarded
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def _run(arguments: list[str]) -> int:
         return _compare(arguments[1:])
     if arguments[:1] == ["join"]:
         return _join(arguments[1:])
+    if arguments[:1] == ["before"]:
+        return _before(arguments[1:])
     return _bench(arguments)
 
 
@@ -82,6 +84,37 @@ def _join(arguments: list[str]) -> int:
     return 0
 
 
+def _before(arguments: list[str]) -> int:
+    args = _before_arguments().parse_args(arguments)
+    _refuse_numbers(args)
+    from irc_tools.bench.before import SUMMARY, compare_trees, rows_of
+    from irc_tools.bench.measure import Settings
+
+    if not args.list:
+        _refuse_without_gpu("--list names the rows that differ, and needs none")
+    named = {name: _named(load_suite(name, args.seed).rows, args.filter) for name in args.suite or known_suites()}
+    rows = rows_of(named)
+    if not rows:
+        raise IrcError(f"no row that irc compiles has {' or '.join(args.filter)} in its name")
+    settings = Settings(repetitions=args.repetitions or 5, block_seconds=5e-3, seed=args.seed or 0, check=False)
+    suite = Suite("before", f"this tree beside {args.tree}", (), (SUMMARY,))
+    return _recorded(
+        suite, settings, args, lambda done: compare_trees(Path(args.tree), rows, settings, done, is_timed=not args.list)
+    )
+
+
+def _before_arguments() -> argparse.ArgumentParser:
+    parser = ArgumentParser(
+        prog="irc-bench before",
+        description="Compiles the rows of suites by this tree of irc and by another one, and times both in turns where "
+        "their machine code differs. Rows of torch's models, and those whose calls are timed, are left out.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("tree", metavar="TREE", help="the folder of the other checkout")
+    _add_common(parser, suites="all", repetitions="5, of 3 blocks each", lists="say which rows differ, time none")
+    return parser
+
+
 def _arguments() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="irc-bench",
@@ -91,18 +124,8 @@ def _arguments() -> argparse.ArgumentParser:
         "makes one of runs of a suite's parts; these, compile times and --list need no GPU.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--suite",
-        action="append",
-        metavar="NAME|FILE",
-        help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: memory); --json takes one",
-    )
-    parser.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="only the row of this name, or those with this in their name or group",
+    _add_common(
+        parser, suites="memory", repetitions="21; of first calls 1", lists="print the rows with their bars and exit"
     )
     parser.add_argument(
         "--peers",
@@ -113,23 +136,42 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quick", action="store_true", help="few and short repetitions, and no max-autotune")
     parser.add_argument(
-        "--repetitions", type=int, metavar="N", help="of all variants in turn (default: 21; of first calls 1)"
-    )
-    parser.add_argument(
         "--limit", type=float, metavar="SECONDS", help="that the process of a first call may take (default: 300)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="of inputs (default: 0) and of a suite's drawn rows")
     parser.add_argument("--no-check", action="store_true", help="do not check results before timing")
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, *, suites: str, repetitions: str, lists: str) -> None:
+    """What rows are run, how often, and what becomes of their record; and the defaults of these."""
+    parser.add_argument(
+        "--suite",
+        action="append",
+        metavar="NAME|FILE",
+        help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: {suites}); --json takes one",
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only the row of this name, or those with this in their name or group",
+    )
+    parser.add_argument(
+        "--repetitions", type=int, metavar="N", help=f"of all variants in turn (default: {repetitions})"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="of inputs (default: 0) and of a suite's drawn rows")
     parser.add_argument("--json", metavar="FILE", help="write the record to FILE, after every row")
     parser.add_argument("--plot", metavar="FILE", help="draw the record: a .svg or .png file (needs matplotlib)")
-    parser.add_argument("--list", action="store_true", help="print the rows with their bars and exit")
+    parser.add_argument("--list", action="store_true", help=lists)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error too")
-    return parser
 
 
 def _bench(arguments: list[str]) -> int:
     args = _arguments().parse_args(arguments)
     _refuse_numbers(args)
+    if args.limit is not None and not args.limit > 0:
+        raise IrcError(f"--limit {args.limit:g}: expected a positive number of seconds")
     suites = [_filtered(load_suite(name, args.seed), args.filter) for name in args.suite or ["memory"]]
     if len(suites) > 1 and (args.json or args.plot):
         raise IrcError("--json and --plot take one suite at a time")
@@ -148,21 +190,23 @@ def _bench(arguments: list[str]) -> int:
 def _refuse_numbers(args: argparse.Namespace) -> None:
     if args.repetitions is not None and args.repetitions < 1:
         raise IrcError(f"--repetitions {args.repetitions}: expected a positive number")
-    if args.limit is not None and not args.limit > 0:
-        raise IrcError(f"--limit {args.limit:g}: expected a positive number of seconds")
     if args.seed is not None and args.seed < 0:
         raise IrcError(f"--seed {args.seed}: expected a number that is not negative")
 
 
-def _filtered(suite: Suite, texts: list[str]) -> Suite:
-    """The rows that a text names, of each that is no name those with it in their name or group."""
-    names = {row.name for row in suite.rows}
-    rows = tuple(
+def _named(rows: Sequence[Row], texts: Sequence[str]) -> list[Row]:
+    """The rows that a text names, of each that is no name those with it in their name or group; all without texts."""
+    names = {row.name for row in rows}
+    return [
         row
-        for row in suite.rows
+        for row in rows
         if not texts
         or any(text == row.name or (text not in names and text in f"{row.group} {row.name}") for text in texts)
-    )
+    ]
+
+
+def _filtered(suite: Suite, texts: list[str]) -> Suite:
+    rows = tuple(_named(suite.rows, texts))
     if not rows:
         raise IrcError(f"no row of {suite.name} has {' or '.join(texts)} in its name", hint="--list names them")
     return Suite(suite.name, suite.title, rows, suite.summaries, suite.show)
@@ -184,17 +228,30 @@ def _peers(text: str, *, quick: bool) -> tuple[str, ...]:
 
 
 def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
-    from irc.runtime.driver import is_present
-
     peers = _peers(args.peers, quick=args.quick)
-    if not suite.times_first_calls and not is_present():
-        raise IrcError("no CUDA GPU is present", hint="compile times, --list, show and compare need none")
+    if not suite.times_first_calls:
+        _refuse_without_gpu("compile times, --list, show and compare need none")
     from irc_tools.bench.compile_times import measure_compile_times
     from irc_tools.bench.measure import measure_rows
-    from irc_tools.machine import describe
 
     settings = replace(_settings(suite, args), peers=peers)
     measure = measure_compile_times if suite.times_first_calls else measure_rows
+    return _recorded(suite, settings, args, lambda done: measure(suite.rows, settings, done))
+
+
+def _refuse_without_gpu(hint: str) -> None:
+    from irc.runtime.driver import is_present
+
+    if not is_present():
+        raise IrcError("no CUDA GPU is present", hint=hint)
+
+
+def _recorded(
+    suite: Suite, settings: Settings, args: argparse.Namespace, measure: Callable[[Callable[[RowRecord], None]], None]
+) -> int:
+    """Measures rows, and writes, prints and draws their record; the exit status."""
+    from irc_tools.machine import describe
+
     machine, rows = describe(), list[RowRecord]()
 
     def record() -> Record:
@@ -207,7 +264,7 @@ def _run_suite(suite: Suite, args: argparse.Namespace) -> int:
             write_record(Path(args.json), record())
 
     try:
-        measure(suite.rows, settings, done)
+        measure(done)
     finally:
         if rows:
             print_record(record())

@@ -10,7 +10,7 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text, write_text
-from irc_tools.bench.bars import BEST, HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
+from irc_tools.bench.bars import BEFORE, BEST, HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
 from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarize
 from irc_tools.bench.suite import Row, Suite, Summary
 
@@ -88,8 +88,10 @@ class Record:
         return Record(suite.name, suite.title, suite.show, machine, settings, tuple(rows), summaries)
 
     def variants(self) -> list[str]:
-        """All that were timed: irc, its rival, what the clock `host` adds, the limits, the peers."""
-        return [name for name in (IRC, RIVAL, *HOST, *LIMITS, *PEERS) if any(name in row.times for row in self.rows)]
+        """All that were timed: irc, its rival, another tree, what the clock `host` adds, the limits, the peers."""
+        return [
+            name for name in (IRC, RIVAL, BEFORE, *HOST, *LIMITS, *PEERS) if any(name in row.times for row in self.rows)
+        ]
 
     def group_verdicts(self) -> list[tuple[Summary, float | None, int]]:
         """Each bar of a group with the statistic of its rows' ratios and their number."""
