@@ -12,7 +12,7 @@ from irc.runtime.artifact import ArraySpec
 from irc.runtime.compare import Array, compare
 from irc_tools.bench.case import compiled, named_arguments
 from irc_tools.bench.draws import draw_block
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 from irc_tools.bench.torch_steps import body_function
 
 

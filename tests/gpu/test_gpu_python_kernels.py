@@ -15,7 +15,8 @@ import irc_frontend as ir
 from irc.runtime.driver import is_present
 from irc_tools.bench import command
 from irc_tools.bench.record import read_record
-from irc_tools.bench.suite import Row, load_suite
+from irc_tools.bench.rows import Row
+from irc_tools.bench.suite import load_suite
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not is_present(), reason="no GPU is present")]
 

@@ -20,7 +20,8 @@ from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 from irc.ir.targets import target_of
-from irc_tools.bench.suite import Row, load_suite
+from irc_tools.bench.rows import Row
+from irc_tools.bench.suite import load_suite
 
 SUITE = {row.name: row.program for row in load_suite("attention").rows}
 ANY_ORDER = {row.program for row in load_suite("attention").rows if row.any_order}

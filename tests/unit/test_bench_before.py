@@ -15,10 +15,11 @@ from irc_tools.bench import before, tree
 from irc_tools.bench.bars import BEFORE
 from irc_tools.bench.before import ROOT, TreeProcess, TreeRow, compare_trees, rows_of
 from irc_tools.bench.command import main
-from irc_tools.bench.measure import Settings
 from irc_tools.bench.record import RowRecord
+from irc_tools.bench.rows import Row
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.suite import Row, load_suite
+from irc_tools.bench.suite import load_suite
+from irc_tools.bench.timing import Settings
 
 PROGRAM = "func f(x: f32[64]) -> f32[64] { return exp(x) }"
 SETTINGS = Settings(repetitions=2, block_seconds=1e-3, check=False)

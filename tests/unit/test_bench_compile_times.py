@@ -20,9 +20,9 @@ from irc_tools.bench import compile_times, first_call
 from irc_tools.bench.command import main
 from irc_tools.bench.compile_times import CACHES, measure_compile_times, run_first_call
 from irc_tools.bench.first_call import FirstCall, FirstResult
-from irc_tools.bench.measure import Settings
 from irc_tools.bench.record import RowRecord, read_record
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
+from irc_tools.bench.timing import Settings
 
 torch = pytest.importorskip("torch")
 graphs = pytest.importorskip("irc_frontend.torch.graphs")

@@ -19,7 +19,8 @@ from irc_tools.bench.case import compiled, named_arguments
 from irc_tools.bench.python_files import KernelCall, PythonFunction, count_lines
 from irc_tools.bench.record import Record, RowRecord, read_record, write_record
 from irc_tools.bench.report import print_record
-from irc_tools.bench.suite import Row, Suite, load_suite
+from irc_tools.bench.rows import Row, Suite
+from irc_tools.bench.suite import load_suite
 from irc_tools.bench.torch_peers import Torch
 
 SUITE = load_suite("kernels")

@@ -9,10 +9,10 @@ import pytest
 
 from irc.runtime.workbench import Variant
 from irc_tools.bench import models
-from irc_tools.bench.measure import Settings
 from irc_tools.bench.models import measure_model
 from irc_tools.bench.record import RowRecord
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
+from irc_tools.bench.timing import Settings
 from irc_tools.bench.torch_steps import Training
 
 torch = pytest.importorskip("torch")

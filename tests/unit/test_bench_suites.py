@@ -18,7 +18,8 @@ from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.draws import LARGEST_BLOCK, draw_block
 from irc_tools.bench.measure import tolerated
-from irc_tools.bench.suite import FIRST_CALL, FOLDER, Row, known_suites, load_suite
+from irc_tools.bench.rows import FIRST_CALL, Row
+from irc_tools.bench.suite import FOLDER, known_suites, load_suite
 from irc_tools.bench.torch_steps import body_function, built_for_sizes
 
 SUITES = {name: load_suite(name) for name in known_suites()}

@@ -11,7 +11,7 @@ import pytest
 from irc.runtime.device import Device
 from irc.runtime.workbench import MAX_STALLS, STALL_BYTES, Variant, Workbench
 from irc_tools.bench.limits import PAGE, Buffers, copying
-from irc_tools.bench.measure import time_variants
+from irc_tools.bench.timing import time_variants
 
 
 class Event:

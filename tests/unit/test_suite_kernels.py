@@ -22,7 +22,8 @@ from irc.dialects.cuda import KernelOp
 from irc.driver.lowering import lower
 from irc.driver.manifest import KernelFacts, kernel_facts
 from irc.driver.program import isolate, parse
-from irc_tools.bench.suite import Row, load_suite
+from irc_tools.bench.rows import Row
+from irc_tools.bench.suite import load_suite
 
 ARCH = "sm_90a"
 LOWERING, NVRTC = 0.5, 1.0

@@ -21,7 +21,7 @@ from statistics import median
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import write_text
-from irc_tools.bench.suite import Row as SuiteRow
+from irc_tools.bench.rows import Row as SuiteRow
 from irc_tools.bench.suite import load_suite
 from irc_tools.errors import guarded
 from irc_tools.machine import describe

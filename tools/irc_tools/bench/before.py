@@ -21,10 +21,11 @@ from typing import Any
 from irc.driver.compiler import resolve_arch
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import BEFORE, Bar
-from irc_tools.bench.measure import Settings
 from irc_tools.bench.record import RowRecord
+from irc_tools.bench.rows import Row, Summary
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.suite import FOLDER, Row, Summary
+from irc_tools.bench.suite import FOLDER
+from irc_tools.bench.timing import Settings
 from irc_tools.machine_code import text_of
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from irc.runtime.plan import Plan
 from irc.runtime.workbench import Arrays, Enqueue, Workbench
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.draws import draw_block
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 
 POISON = 0xFF
 """Bytes of results before the check: NaN, or -1. An element that is not written keeps them."""

@@ -15,11 +15,12 @@ from irc_tools.bench.bars import PEERS
 from irc_tools.bench.other_records import print_other_record, read_other_record
 from irc_tools.bench.record import Record, RowRecord, joined, read_record, write_record
 from irc_tools.bench.report import print_comparison, print_record, progress
-from irc_tools.bench.suite import Row, Suite, known_suites, load_suite
+from irc_tools.bench.rows import Row, Suite
+from irc_tools.bench.suite import known_suites, load_suite
 from irc_tools.errors import guarded
 
 if TYPE_CHECKING:
-    from irc_tools.bench.measure import Settings
+    from irc_tools.bench.timing import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,7 +89,7 @@ def _before(arguments: list[str]) -> int:
     args = _before_arguments().parse_args(arguments)
     _refuse_numbers(args)
     from irc_tools.bench.before import SUMMARY, compare_trees, rows_of
-    from irc_tools.bench.measure import Settings
+    from irc_tools.bench.timing import Settings
 
     if not args.list:
         _refuse_without_gpu("--list names the rows that differ, and needs none")
@@ -273,7 +274,7 @@ def _recorded(
 
 
 def _settings(suite: Suite, args: argparse.Namespace) -> Settings:
-    from irc_tools.bench.measure import Settings
+    from irc_tools.bench.timing import Settings
 
     base = Settings(repetitions=5, block_seconds=2e-3) if args.quick else Settings()
     if suite.times_first_calls:

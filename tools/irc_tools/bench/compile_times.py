@@ -19,10 +19,10 @@ from typing import Any
 from irc.runtime.driver import is_present
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.first_call import FirstCall, FirstResult
-from irc_tools.bench.measure import Settings
 from irc_tools.bench.record import RowRecord
+from irc_tools.bench.rows import Row
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.suite import Row
+from irc_tools.bench.timing import Settings
 
 COLD, WARM = "cold", "warm"
 STATES = (COLD, WARM)

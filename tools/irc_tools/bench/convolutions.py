@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import Bar
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 
 T = TypeVar("T")
 

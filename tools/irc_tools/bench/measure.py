@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -18,30 +18,16 @@ from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import LIMITS, PEERS, RIVAL, TRITON
 from irc_tools.bench.case import Case, tolerated
 from irc_tools.bench.limits import Buffers, copying, reading
+from irc_tools.bench.models import measure_model
 from irc_tools.bench.record import RowRecord
+from irc_tools.bench.rows import Row
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.suite import Row
+from irc_tools.bench.timing import Settings, time_variants
 
 if TYPE_CHECKING:
     from irc_tools.bench.torch_peers import Torch
 
 MAX_WORKERS = 16
-
-SETTLING = 0.5
-"""Seconds of calls before the host's time of them is taken: its clock rises, and Python learns their types."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to measure: repetitions of all variants in turn, seconds of a block, the seed of inputs, which peers of those
-    that rows name, whether to check results first, and the seconds that the process of a first call may take."""
-
-    repetitions: int = 21
-    block_seconds: float = 10e-3
-    seed: int = 0
-    peers: tuple[str, ...] = ()
-    check: bool = True
-    limit_seconds: float = 300
 
 
 def measure_rows(rows: Sequence[Row], settings: Settings, done: Callable[[RowRecord], None]) -> None:
@@ -149,8 +135,6 @@ def _measure(bench: Workbench, row: Row, record: RowRecord, settings: Settings, 
 def _measure_model(bench: Workbench, row: Row, record: RowRecord, settings: Settings, torch: Torch | None) -> RowRecord:
     if torch is None:
         raise IrcError("a model is run by torch", hint="ask for peers: --peers all")
-    from irc_tools.bench.models import measure_model
-
     return measure_model(bench, row, record, settings)
 
 
@@ -204,23 +188,3 @@ def _peers(case: Case, settings: Settings, torch: Torch) -> tuple[list[Variant],
         except IrcError as error:
             notes.append(error.message)
     return variants, tuple(notes)
-
-
-def time_variants(
-    bench: Workbench, clock: str, variants: Sequence[Variant], repetitions: int
-) -> dict[str, tuple[float, ...]]:
-    """Seconds of every variant in every repetition. Which variant goes first moves on from one repetition to the
-    next."""
-    for variant in variants:
-        bench.prepare(variant)
-    block = {"device": bench.block, "host": bench.enqueue_block}.get(clock, bench.host_block)
-    begin = time.perf_counter()
-    while clock == "host" and time.perf_counter() - begin < SETTLING:
-        for variant in variants:
-            block(variant)
-    times: dict[str, list[float]] = {variant.name: [] for variant in variants}
-    for repetition in range(repetitions):
-        shift = repetition % len(variants)
-        for variant in (*variants[shift:], *variants[:shift]):
-            times[variant.name].append(round(block(variant), 10))
-    return {name: tuple(values) for name, values in times.items()}

@@ -7,10 +7,10 @@ from typing import Any
 
 from irc.runtime.workbench import Enqueue, Variant, Workbench
 from irc_tools.bench.limits import Buffers, reading
-from irc_tools.bench.measure import Settings, time_variants
 from irc_tools.bench.record import RowRecord
+from irc_tools.bench.rows import Row
 from irc_tools.bench.statistics import IRC
-from irc_tools.bench.suite import Row
+from irc_tools.bench.timing import Settings, time_variants
 from irc_tools.bench.torch_steps import (
     MODES,
     PRECISION,

@@ -13,7 +13,7 @@ from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import Bar
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 
 MAJORS = ("nn", "nt", "tn", "tt")
 ELEMENTS = ("bf16", "f16", "f32", "f64", "f8e4m3", "i8")

@@ -7,7 +7,7 @@ from random import Random
 
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.convolutions import Convolutions, body_of, call_of, small_dims, types_of
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 
 BARS = (parse_bar("0.9 of compile"),)
 

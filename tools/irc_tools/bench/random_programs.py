@@ -17,7 +17,7 @@ from typing import Any
 from irc.support.diagnostics import IrcError
 from irc_tools.bench.bars import parse_bar
 from irc_tools.bench.random_convolutions import draw_convolution
-from irc_tools.bench.suite import Row
+from irc_tools.bench.rows import Row
 
 MIN_BYTES = 64 << 20
 MAX_BYTES = 192 << 20

@@ -11,8 +11,8 @@ from typing import Any
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text, write_text
 from irc_tools.bench.bars import BEFORE, BEST, HOST, LIMITS, PEERS, RIVAL, Bar, parse_bar
+from irc_tools.bench.rows import Row, Suite, Summary
 from irc_tools.bench.statistics import IRC, Spread, reached, spread, summarize
-from irc_tools.bench.suite import Row, Suite, Summary
 
 FORMAT = 1
 

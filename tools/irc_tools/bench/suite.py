@@ -19,88 +19,24 @@ a suite are those of its rows that say none themselves, whatever the base says.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from irc.support.diagnostics import IrcError
 from irc.support.files import read_text
-from irc_tools.bench.bars import COMPILERS, PEERS, TRITON, Bar, parse_bar
-from irc_tools.bench.python_files import KernelCall, PythonFunction, python_function
+from irc_tools.bench.bars import COMPILERS, PEERS, TRITON, parse_bar
+from irc_tools.bench.convolutions import Convolutions, convolution_rows, read_table
+from irc_tools.bench.products import Products, product_rows
+from irc_tools.bench.python_files import KernelCall, python_function
+from irc_tools.bench.random_programs import draw_rows
+from irc_tools.bench.rows import CLOCKS, FIRST_CALL, Row, Suite, Summary
 
 _PACKED = Path(__file__).with_name("suites")
 FOLDER = _PACKED if _PACKED.is_dir() else Path(__file__).parents[3] / "benchmarks" / "suites"
 """Where suites are found by name: a wheel has them, else a checkout."""
 
-FIRST_CALL = "first call"
-
-CLOCKS = ("device", "calls", "graph", "host", FIRST_CALL)
-"""What is timed: the work on the device, with the host ahead of it; calls one after another, the host's part too;
-replays of irc's programs as CUDA graphs, and calls of the peers, likewise; the host's part of calls alone; or the first
-call of a compiled model in a process of its own, with empty caches and with full ones, which needs no GPU."""
-
 STATISTICS = ("median", "geomean", "least")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One program to time, and what it has to reach."""
-
-    name: str
-    program: str
-    group: str = ""
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    small: Mapping[str, int] = field(default_factory=dict[str, int])
-    torch: str = ""
-    reference: str = ""
-    rival: str = ""
-    inputs: Mapping[str, str] = field(default_factory=dict[str, str])
-    bars: tuple[Bar, ...] = ()
-    peers: tuple[str, ...] = ()
-    clock: str = "device"
-    tolerance: Mapping[str, float] = field(default_factory=dict[str, float])
-    model: str = ""
-    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
-    loss: str = ""
-    any_order: bool = False
-    kernel: KernelCall | None = None
-    triton: PythonFunction | None = None
-
-    @property
-    def swept(self) -> list[dict[str, int]]:
-        """The values of the dims of `sizes`, in turn. Empty where there are none."""
-        return [dict(zip(self.sizes, each, strict=True)) for each in zip(*self.sizes.values(), strict=True)]
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether irc compiles it as it is, without a model of torch around it."""
-        return bool(self.program) or self.kernel is not None
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A bar for a group of rows together, or for all rows where it names none: a statistic of their ratios."""
-
-    group: str
-    statistic: str
-    bar: Bar
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Rows in the order in which they run. `show` says how a table writes speeds: as `bandwidth` or as `time`."""
-
-    name: str
-    title: str
-    rows: tuple[Row, ...]
-    summaries: tuple[Summary, ...] = ()
-    show: str = "time"
-
-    @property
-    def times_first_calls(self) -> bool:
-        """Of all rows: none is measured beside others."""
-        return any(row.clock == FIRST_CALL for row in self.rows)
 
 
 def known_suites() -> list[str]:
@@ -141,8 +77,6 @@ def _suite(content: dict[str, Any], path: Path, seed: int | None) -> Suite:
     for table in content.get("convolutions", []):
         rows += _convolutions(table, path, peers)
     if "random" in content:
-        from irc_tools.bench.random_programs import draw_rows
-
         rows += draw_rows(content["random"], seed, peers)
     _refuse_twins([row.name for row in rows], path)
     if len({row.clock == FIRST_CALL for row in rows}) > 1:
@@ -228,8 +162,6 @@ def _kernel_call(table: dict[str, Any], folder: Path, where: str) -> KernelCall 
 
 
 def _products(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list[Row]:
-    from irc_tools.bench.products import Products, product_rows
-
     where = f"{path}: products {table.get('group', '')!r}"
     _only(table, Products.__dataclass_fields__, where)
     shapes: list[Any] = table.get("shapes", [])
@@ -247,8 +179,6 @@ def _products(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list
 
 
 def _convolutions(table: dict[str, Any], path: Path, peers: tuple[str, ...]) -> list[Row]:
-    from irc_tools.bench.convolutions import Convolutions, convolution_rows, read_table
-
     where = f"{path}: convolutions {table.get('name', '')!r}"
     _only(table, Convolutions.__dataclass_fields__, where)
     if missing := [name for name in ("name", "x", "outputs", "window") if name not in table]:
