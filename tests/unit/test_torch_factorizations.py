@@ -3,6 +3,7 @@ empty and batched matrices, and its errors are torch's."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from irc_frontend.torch.factorizations import FACTORIZATIONS, MOST
+from irc_frontend.torch.factorizations import FACTORIZATIONS, MOST, checks_stay
 from irc_frontend.torch.symmetric_factorizations import SYMMETRIC
 
 aten = torch.ops.aten
@@ -106,7 +107,8 @@ def test_determinants_have_the_factors_that_their_gradients_take(shape: Sequence
 def test_positive_matrices_are_factorized_as_by_torch(shape: Sequence[int], upper: bool) -> None:
     x = drawn(*shape) @ drawn(*shape).mT + torch.eye(shape[-1])
     expect_same(aten.linalg_cholesky_ex.default, x + drawn(*shape).tril(-1).mT * (not upper), upper=upper)
-    expect_same(aten.cholesky.default, x, upper)
+    if checks_stay():
+        expect_same(aten.cholesky.default, x, upper)
     root = torch.linalg.cholesky(x, upper=upper)
     expect_same(aten.cholesky_solve.default, drawn(*shape[:-1], 2), root, upper)
     expect_same(aten.cholesky_inverse.default, root, upper)
@@ -156,6 +158,10 @@ FAILING: list[tuple[Callable[[Tensor], Any], Tensor]] = [
 def test_errors_are_those_of_torch(function: Callable[[Tensor], Any], x: Tensor) -> None:
     with pytest.raises(RuntimeError) as expected:
         function(x)
+    if not checks_stay():
+        with contextlib.suppress(RuntimeError):
+            torch.compile(function, backend="aot_eager")(x)
+            pytest.skip("this torch drops the check from its graphs")
     with pytest.raises(RuntimeError) as found:
         torch.compile(function, backend="irc")(x)
     assert (type(found.value), str(found.value)) == (type(expected.value), str(expected.value))

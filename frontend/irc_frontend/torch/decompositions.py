@@ -73,9 +73,12 @@ def _of_bags() -> dict[Any, Callable[..., Any]]:
 
 def _of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
     """Ops on lists of tensors, of which torch's optimizers are made, as ops on each: irc fuses these as any others."""
-    for name in dir(aten):
+    # `dir(aten)` has those that were asked for before.
+    listed = torch._C._dispatch_get_all_op_names()  # pyright: ignore[reportPrivateUsage]
+    names = {name.removeprefix("aten::").split(".")[0] for name in listed if name.startswith("aten::_foreach_")}
+    for name in sorted(names):
         function = _OF_EACH.get(name, getattr(torch, name.removeprefix("_foreach_"), None))
-        if not name.startswith("_foreach_") or name.endswith("_") or function is None:
+        if name.endswith("_") or function is None:
             continue
         packet = getattr(aten, name)
         for overload in [getattr(packet, each) for each in packet.overloads()]:

@@ -8,11 +8,12 @@ those, and all on a GPU, stay with torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx import Graph
 
 aten = torch.ops.aten
 
@@ -32,6 +33,8 @@ def decomposition(
         @wraps(function)
         def decomposed(*args: Any, **options: Any) -> Any:
             tensors = [each for each in (*args, *options.values()) if isinstance(each, Tensor)]
+            if options.get("check_errors") and not checks_stay():
+                return NotImplemented
             return function(*args, **options) if all(map(_is_small, tensors)) else NotImplemented
 
         into.update(dict.fromkeys(ops, decomposed))
@@ -44,6 +47,14 @@ def _is_small(x: Tensor) -> bool:
     is_static = not any(isinstance(extent, torch.SymInt) for extent in x.shape)
     is_left = x.is_cuda or x.is_complex()
     return is_static and not is_left and (x.ndim < 2 or min(x.shape[-2:]) <= MOST)
+
+
+@cache
+def checks_stay() -> bool:
+    """Whether a graph keeps a check of errors, whose result nothing uses: torch 2.11 takes it for dead code."""
+    graph = Graph()
+    check = graph.call_function(aten._linalg_check_errors.default, (graph.placeholder("info"), ""))
+    return check.is_impure()
 
 
 def numbers(count: int, like: Tensor) -> Tensor:
@@ -279,7 +290,9 @@ def _cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) 
 
 
 @decomposition(aten.cholesky.default)
-def _cholesky_checked(x: Tensor, upper: bool = False) -> Tensor:
+def _cholesky_checked(x: Tensor, upper: bool = False) -> Any:
+    if not checks_stay():
+        return NotImplemented
     found, info = _cholesky(x, upper)
     with_errors(x, info, True, "cholesky")
     return found
