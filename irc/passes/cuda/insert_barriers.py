@@ -25,8 +25,8 @@ class InsertBarriersPass(KernelPass):
     a part of its own, its lanes meet alone.
 
     Each access of a loop may have been made before each of its iterations, and after it. Barriers of these threads
-    that are there already count. Writes after writes are not looked for: `lower-to-cuda` makes none without a read
-    between them.
+    that are there already count, but those of a loop not behind it, as it may have had no iteration. Writes after
+    writes are not looked for: `lower-to-cuda` makes none without a read between them.
     """
 
     name = "insert-barriers"
@@ -119,7 +119,8 @@ def _order(block: Block, state: State) -> None:
 
 
 def _loop(op: scf.ForOp | scf.WhileOp, state: State) -> None:
-    accesses = State()
+    """Behind the loop, barriers of its iterations order nothing: there may have been none."""
+    accesses, before = State(), state.copy()
     for each in ops_in(op):
         for touch, kind in _accesses_of(each):
             accesses.note(replace(touch, in_loop=True), kind)
@@ -127,6 +128,7 @@ def _loop(op: scf.ForOp | scf.WhileOp, state: State) -> None:
     for region in op.regions:
         _side(region, state)
     state.join(accesses)
+    state.join(before)
 
 
 def _accesses_of(op: Operation) -> list[tuple[Touch, str]]:

@@ -130,6 +130,39 @@ cuda.kernel @warps_in_loop(%at: i32) grid [1, 1, 1] block 256 shared 1024 {
 
 // -----
 
+// A loop may have no iteration: what was written before it is not ordered by its barriers.
+// CHECK-LABEL: cuda.kernel @no_iteration
+// CHECK:         scf.for
+// CHECK-NEXT:      cuda.sync {reason = "write after read of a loop"}
+// CHECK-NEXT:      cuda.shared_store %r[%z], %at
+// CHECK-NEXT:      cuda.sync {reason = "read after write"}
+// CHECK-NEXT:      cuda.shared_load %at -> %r[%z]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync {reason = "read after write"}
+// CHECK-NEXT:    cuda.shared_load %at -> %r[%z]
+// CHECK-NEXT:    cuda.return
+cuda.kernel @no_iteration(%at: i32, %end: index) grid [1, 1, 1] block 256 shared 1024 {
+  %z = arith.constant 0 : index
+  %r = cuda.registers : !cuda.registers<4 x i32>
+  %a = cuda.shared {offset = 0}
+  %b = cuda.shared {offset = 512}
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  cuda.shared_access "write" [%a] {bytes = 512}
+  cuda.shared_store %r[%z], %at : !cuda.registers<4 x i32>
+  scf.for %i = %c0 to %end step %c1 {
+    cuda.shared_access "write" [%b] {bytes = 512}
+    cuda.shared_store %r[%z], %at : !cuda.registers<4 x i32>
+    cuda.shared_access "read" [%b] {bytes = 512}
+    cuda.shared_load %at -> %r[%z] : !cuda.registers<4 x i32>
+  }
+  cuda.shared_access "read" [%a] {bytes = 512}
+  cuda.shared_load %at -> %r[%z] : !cuda.registers<4 x i32>
+  cuda.return
+}
+
+// -----
+
 // A barrier in a loop that is there already orders what no op says: any of it.
 // CHECK-LABEL: cuda.kernel @barriers_in_loop
 // CHECK:         scf.for
