@@ -66,6 +66,7 @@ def test_sequences_of_arguments_are_computed() -> None:
         lambda x: x + (torch.cat([torch.full((1,), -1), torch.arange(3)]) - torch.arange(4)),
         lambda x: x + (torch.cat([torch.full((1,), 3), torch.full((1,), 4)]).sub(torch.arange(3, 5), alpha=1)[:1]),
         lambda x: x + (torch.full((3, 4), 1).cumsum(1) - torch.arange(1, 5)),
+        lambda x: x + (torch.full((), 3).cumsum(0) + 1),
         lambda x: x + (torch.arange(3)[1] * 7),
         lambda x: x + (torch.arange(4).view(1, 4) * 0 + 3),
         lambda x: torch.where((torch.arange(4) - torch.arange(4)).bool() | True, x, -x),
@@ -87,11 +88,13 @@ def test_what_is_known_is_filled(f: Callable[..., Any]) -> None:
         lambda x: x + (torch.arange(4.0) - torch.arange(4.0)),
         lambda x: x + (torch.arange(4) < 2),
         lambda x: x + torch.arange(4).cumsum(0),
+        lambda x: x + (torch.full((4,), 44, dtype=torch.int8) == 300),
+        lambda x: x + torch.add(torch.full((4,), True), torch.full((4,), True), alpha=-1),
         lambda x: (x, torch.arange(4) - torch.arange(4)),
     ],
 )
 def test_what_is_not_known_stays(f: Callable[..., Any]) -> None:
-    """Rows that do not go on, numbers that wrap, floats, results of the graph."""
+    """Rows that do not go on, numbers that wrap, floats, sums of truth values, results of the graph."""
     assert folded(f, X).count("full") == ops_of(make_fx(f, tracing_mode="fake")(X)).count("full")
 
 
@@ -100,3 +103,19 @@ def test_symbolic_shapes_are_left_alone() -> None:
     before = str(module.graph)
     fold_linear_integers(module.graph)
     assert str(module.graph) == before
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + (torch.arange(8)[x.shape[0] : x.shape[0] + 4] - torch.arange(4)),
+        lambda x: x + (torch.arange(8).narrow(0, x.shape[0], 4) + 1),
+        lambda x: x + (torch.ops.aten.select.int(torch.arange(8), 0, x.shape[0]) + 1),
+    ],
+)
+def test_what_is_at_a_symbolic_place_is_not_known(f: Callable[..., Any]) -> None:
+    """Its shape is static."""
+    module = make_fx(f, tracing_mode="symbolic")(X)
+    fold_linear_integers(module.graph)
+    module.recompile()
+    torch.testing.assert_close(module(X), f(X), rtol=0, atol=0)

@@ -97,10 +97,14 @@ def _fits(form: Linear, value: torch.Tensor) -> bool:
     """Whether the array's type has all elements."""
     if len(form.steps) != value.ndim:
         return False
-    least, most = form.ends(value.shape)
-    if value.dtype == torch.bool:
+    return _has(value.dtype, *form.ends(value.shape))
+
+
+def _has(dtype: torch.dtype, least: int, most: int) -> bool:
+    """Whether a type has all integers from one to another."""
+    if dtype == torch.bool:
         return least >= 0 and most <= 1
-    info = torch.iinfo(value.dtype)
+    info = torch.iinfo(dtype)
     return least >= info.min and most <= info.max
 
 
@@ -117,8 +121,19 @@ def _operand(argument: Any, known: _Known) -> Linear:
     raise KeyError(argument)
 
 
+def _known_integer(argument: Any) -> int:
+    """Of where something is: KeyError where it follows from a size."""
+    if type(argument) is not int:
+        raise KeyError(argument)
+    return argument
+
+
 def _shape(node: Any) -> tuple[int, ...]:
     return tuple(node.meta["val"].shape)
+
+
+def _dtype(node: Any) -> torch.dtype:
+    return node.meta["val"].dtype
 
 
 def _everywhere(number: int, node: FxNode) -> Linear:
@@ -146,10 +161,12 @@ def _same(node: FxNode, known: _Known) -> Linear | None:
 
 
 def _sum(sign: int) -> _Rule:
+    """Where truth values are added, one that is true is enough, whatever multiple of it is."""
+
     def rule(node: FxNode, known: _Known) -> Linear | None:
         a, b = (_operand(each, known) for each in node.args[:2])
-        alpha = node.kwargs.get("alpha", 1)
-        return a.plus(b, sign * alpha) if type(alpha) is int else None
+        alpha = _known_integer(node.kwargs.get("alpha", 1))
+        return a.plus(b, sign * alpha) if alpha == 1 or _dtype(node) != torch.bool else None
 
     return rule
 
@@ -174,10 +191,13 @@ def _constants(compute: Callable[[int, int], int | bool]) -> _Rule:
 
 
 def _comparison(compute: Callable[[int, int], bool]) -> _Rule:
-    """Of two numbers that are equally far from one another everywhere."""
+    """Of two numbers that are equally far from one another everywhere. Torch wraps a number that the array's type has
+    not."""
 
     def rule(node: FxNode, known: _Known) -> Linear | None:
         a, b = (_operand(each, known) for each in node.args[:2])
+        if isinstance(node.args[1], int) and not _has(_dtype(node.args[0]), b.first, b.first):
+            return None
         away = a.plus(b, -1)
         return _everywhere(int(compute(away.first, 0)), node) if away.is_constant else None
 
@@ -213,7 +233,8 @@ def _permute(node: FxNode, known: _Known) -> Linear | None:
 
 def _slice(node: FxNode, known: _Known) -> Linear | None:
     form, shape = _operand(node.args[0], known), _shape(node.args[0])
-    axis, start, step = _argument(node, 1, 0) % len(shape), _argument(node, 2) or 0, _argument(node, 4, 1)
+    axis, step = _argument(node, 1, 0) % len(shape), _known_integer(_argument(node, 4, 1))
+    start = _known_integer(_argument(node, 2) or 0)
     start = min(max(start + shape[axis] if start < 0 else start, 0), shape[axis])
     steps = [*form.steps]
     steps[axis] *= step
@@ -222,7 +243,7 @@ def _slice(node: FxNode, known: _Known) -> Linear | None:
 
 def _select(node: FxNode, known: _Known) -> Linear | None:
     form, shape = _operand(node.args[0], known), _shape(node.args[0])
-    axis, index = _argument(node, 1) % len(shape), _argument(node, 2)
+    axis, index = _argument(node, 1) % len(shape), _known_integer(_argument(node, 2))
     index = index + shape[axis] if index < 0 else index
     return Linear(form.first + index * form.steps[axis], (*form.steps[:axis], *form.steps[axis + 1 :]))
 
@@ -246,6 +267,8 @@ def _cat(node: FxNode, known: _Known) -> Linear | None:
 
 def _cumsum(node: FxNode, known: _Known) -> Linear | None:
     form, shape = _operand(node.args[0], known), _shape(node)
+    if not shape:
+        return form
     if not form.is_constant:
         return None
     axis = _argument(node, 1) % len(shape)
