@@ -51,7 +51,7 @@ class Intervals:
             case arith.SelectOp():
                 return _joined(self.of(op.lhs), self.of(op.rhs))
             case _ if len(op.operands) == 2:
-                return _binary(op, self.of(op.operands[0]), self.of(op.operands[1]))
+                return of_binary(op, self.of(op.operands[0]), self.of(op.operands[1]))
             case _:
                 return None
 
@@ -136,7 +136,8 @@ def _difference(a: Interval | None, b: Interval | None) -> Interval | None:
     return None if a is None or b is None else (a[0] - b[1], a[1] - b[0])
 
 
-def _binary(op: Operation, a: Interval | None, b: Interval | None) -> Interval | None:
+def of_binary(op: Operation, a: Interval | None, b: Interval | None) -> Interval | None:
+    """The numbers that an op on two integers may give; None where that is not known. It may wrap."""
     match op:
         case arith.AndIOp():
             return _masked(a, b)

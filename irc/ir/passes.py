@@ -37,16 +37,23 @@ class Pass(ModulePass):
     requires: ClassVar[tuple[Invariant, ...]] = ()
     establishes: ClassVar[tuple[Invariant, ...]] = ()
 
+    def check_given(self, module: ModuleOp) -> None:
+        """IrcError for what the pass trusts IR of irc's own with, and verifiers do not see."""
+
 
 def check_required(each: ModulePass, module: ModuleOp) -> None:
-    """IrcError where something that the pass requires does not hold. Passes that are not irc's require nothing."""
-    for invariant in each.requires if isinstance(each, Pass) else ():
+    """IrcError where something that the pass requires does not hold, or where it refuses what it was given. Passes that
+    are not irc's require nothing."""
+    if not isinstance(each, Pass):
+        return
+    for invariant in each.requires:
         if (op := invariant.offender(module)) is not None:
             raise IrcError(
                 f"pass '{each.name}' requires that {invariant.text}: found '{op.name}'",
                 location_of(op),
                 invariant.remedy or f"run {invariant.by} first",
             )
+    each.check_given(module)
 
 
 def check_established(each: ModulePass, module: ModuleOp) -> None:

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.rewriter import Rewriter
 
+from irc.analysis.access_bounds import check_accesses
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.dialects import tile
 from irc.ir.discardable import INTERPRETED
@@ -27,6 +28,10 @@ class LowerToCpuPass(Pass):
 
     name = "lower-to-cpu"
     requires = (TILED, LAYOUT_FREE)
+
+    def check_given(self, module: ModuleOp) -> None:
+        for program in [each for each in module.ops if isinstance(each, tile.ProgramOp)]:
+            check_accesses(program)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         require_sizes(op, "a loop nest of a CPU")
