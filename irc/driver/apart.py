@@ -27,6 +27,7 @@ from irc.ir.plain_ops import packed, unpacked
 from irc.ir.printer import Piece, print_ir
 from irc.ir.targets import target_of
 from irc.ir.verification import verify
+from irc.passes.tile.queue_tiles import launch_with_counters
 from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
@@ -113,35 +114,41 @@ def _lower(
         for each in programs
     ]
     lowered = processes.lower(jobs)
-    planned, kernels = _planned(module, programs, lowered, options)
+    planned, kernels = _with_heads(module, programs, lowered)
+    tile = _text(planned, TILE[-1], dict(zip(kernels, (each.tile for each in lowered), strict=True)))
+    _plan(planned, options)
     reads = {kernel.symbol: set(each.reads) for kernel, each in zip(kernels, lowered, strict=True)}
     compile = partial(compilations.begin_printed, arch=arch, options=flags)
     pieces, compiling = _finished(processes, kernels, lowered, compile)
-    texts = {
-        "tile": _text_at(module, TILE[-1], {op: each.tile for op, each in zip(programs, lowered, strict=True)}),
-        "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True))),
-    }
+    texts = {"tile": tile, "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True)))}
     plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
     return Apart(plan, kernels, compiling, texts)
 
 
-def _planned(
-    module: ModuleOp, programs: Sequence[ProgramOp], lowered: Sequence[Lowered], options: Mapping[str, Any]
+def _with_heads(
+    module: ModuleOp, programs: Sequence[ProgramOp], lowered: Sequence[Lowered]
 ) -> tuple[ModuleOp, list[KernelOp]]:
-    """A module with the host plan, of which the kernels are heads, and these."""
+    """A copy of the module with the heads of kernels in the place of their programs, and these. Its launches are those
+    of the last pass on tile programs."""
     kernels: dict[Operation, KernelOp] = {}
     for program, each in zip(programs, lowered, strict=True):
         head = unpacked(each.head)
         assert isinstance(head, KernelOp)
         kernels[program] = head
-    ops = [kernels[op] if op in kernels else op.clone() for op in module.ops]
-    planned = ModuleOp(ops, dict(module.attributes))
-    planned.location = module.location
+    copy = ModuleOp([kernels[op] if op in kernels else op.clone() for op in module.ops], dict(module.attributes))
+    copy.location = module.location
+    queued = {program.sym_name.data for program, each in zip(programs, lowered, strict=True) if each.is_queued}
+    if queued:
+        launch_with_counters(copy, queued)
+    return copy, list(kernels.values())
+
+
+def _plan(module: ModuleOp, options: Mapping[str, Any]) -> None:
+    """Makes the host plan of a module whose kernels are heads."""
     (plans,) = passes_of(ALL[-1:], **options)
-    plans.apply(new_context(), planned)
-    note_pass(planned, plans.name)
-    verify(planned, after=plans.name)
-    return planned, list(kernels.values())
+    plans.apply(new_context(), module)
+    note_pass(module, plans.name)
+    verify(module, after=plans.name)
 
 
 def _finished(
@@ -169,12 +176,7 @@ def _finished(
     return [pieces[number] for number in numbers], [compiling[number] for number in numbers]
 
 
-def _text_at(module: ModuleOp, name: str, pieces: Mapping[Operation, Piece]) -> str:
-    """The text of the module when it had the pass of this name."""
-    attributes = module.attributes
-    module.attributes = dict(attributes)
-    try:
-        note_pass(module, name)
-        return print_ir(module, pieces=pieces)
-    finally:
-        module.attributes = attributes
+def _text(module: ModuleOp, name: str, pieces: Mapping[Operation, Piece]) -> str:
+    """The text of a module that had the passes up to the one of this name."""
+    note_pass(module, name)
+    return print_ir(module, pieces=pieces)

@@ -22,6 +22,7 @@ from irc.analysis.early_reads import early_reads
 from irc.codegen.printer import print_kernels
 from irc.dialects.cuda import BlockIdOp, DependencyWaitOp, KernelOp, ReturnOp
 from irc.dialects.kernel import FusedOp
+from irc.dialects.tile import ProgramOp
 from irc.driver.lowering import passes_of
 from irc.driver.manager import PassManager, Step
 from irc.driver.pipelines import CUDA, PROGRAMS, TILE
@@ -71,13 +72,15 @@ class Lowered:
     """What is known of a kernel before the plan is made.
 
     head: the packed kernel, of whose body the plan depends on nothing that is left out. tile: the text of the level.
-    reads: what `early_reads` says of the kernel. ops: how many it has.
+    reads: what `early_reads` says of the kernel. ops: how many it has. is_queued: whether its launches have a counter
+    of tiles (`queue-tiles`).
     """
 
     head: bytes
     tile: Piece
     reads: frozenset[int]
     ops: int
+    is_queued: bool
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,12 @@ class Lowering:
         return packed(build_program(Untiled(kernel, tiling.name, tiling.location, tiling.strides)))
 
     def lower(self, job: Job) -> Lowered:
-        module = ModuleOp([unpacked(job.program)], dict(job.attributes))
+        program = unpacked(job.program)
+        assert isinstance(program, ProgramOp)
+        module = ModuleOp([program], dict(job.attributes))
+        results = program.result_count
         self._run(module, TO_TILE, job)
-        (program,) = module.ops
+        is_queued = program.result_count > results
         tile = print_piece(program)
         self._run(module, TO_CUDA, job)
         (kernel,) = module.ops
@@ -115,7 +121,7 @@ class Lowering:
         if target_of(module).has_tma:
             wait_first(kernel, job.kept)
         self._modules[kernel.symbol] = module
-        return Lowered(packed(_head(kernel)), tile, frozenset(early_reads(kernel)), len(ops_in(kernel)))
+        return Lowered(packed(_head(kernel)), tile, frozenset(early_reads(kernel)), len(ops_in(kernel)), is_queued)
 
     def _run(self, module: ModuleOp, names: tuple[str, ...], job: Job) -> None:
         manager = PassManager(self._context, checked=False, reproduces=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,7 +45,7 @@ class QueueTilesPass(Pass):
     requires = (LAID_OUT,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        launches = [each for each in ops_in(op) if isinstance(each, LaunchOp)]
+        queued = set[str]()
         for program in [each for each in op.ops if isinstance(each, tile.ProgramOp)]:
             loops = [each for each in _dynamic(program) if has_rounds(each, program, target_of(program))]
             if not loops:
@@ -54,8 +55,16 @@ class QueueTilesPass(Pass):
                 raise IrcError(message, location_of(loops[0]), f'"persistent" for {program.sym_name.data}')
             counter = _add_counter(program)
             _queue(program, loops, counter)
-            for launch in [each for each in launches if each.callee.root_reference.data == program.sym_name.data]:
-                _launch_with_counter(launch)
+            queued.add(program.sym_name.data)
+        if queued:
+            launch_with_counters(op, queued)
+
+
+def launch_with_counters(module: ModuleOp, programs: Collection[str]) -> None:
+    """Gives each launch of the programs of these names a counter of its own, as its last result."""
+    for launch in [op for op in ops_in(module) if isinstance(op, LaunchOp)]:
+        if launch.callee.root_reference.data in programs:
+            _launch_with_counter(launch)
 
 
 def _dynamic(program: tile.ProgramOp) -> list[tile.ForTilesOp]:
