@@ -103,9 +103,7 @@ def test_processes_tile_kernels(apart: list[Apart | None], monkeypatch: pytest.M
     assert made == compile_module_artifact(subject_of(text).module(options), options)
 
 
-def test_launches_of_kernels_with_counters_have_one(
-    apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_of_kernels_with_counters_have_one(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes find which kernels count tiles; the launches are of the module that they do not see."""
     text = TEXT.replace("f32[192]\n)", "f32[192], bf16[4096, 2048]\n)").replace("t: f32", "a: bf16[4096, 1024], t: f32")
     text = text.replace("axis=0)\n}", "axis=0), a @ transpose(a[:2048])\n}")
