@@ -3,7 +3,7 @@ pipelines: the same plan, texts and sources, in the same order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from irc.analysis.early_reads import kept_operands
+from irc.analysis.op_classes import behind_views
 from irc.dialects.cuda import KernelOp
+from irc.dialects.kernel import LaunchOp
 from irc.dialects.tile import ProgramOp
 from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, Lost
@@ -23,6 +25,8 @@ from irc.driver.manager import note_pass
 from irc.driver.pipelines import ALL, TILE
 from irc.driver.program import new_context
 from irc.ir.alignment import DEFAULT_ALIGN, alignment_of
+from irc.ir.blocks import ops_in
+from irc.ir.donation import donations
 from irc.ir.plain_ops import packed, unpacked
 from irc.ir.printer import Piece, print_ir
 from irc.ir.targets import target_of
@@ -47,6 +51,20 @@ class Apart:
     kernels: Sequence[KernelOp]
     compiling: Sequence[Compiling]
     texts: Mapping[str, str]
+
+
+def text_apart(processes: KernelProcesses, module: ModuleOp) -> Callable[[], str]:
+    """Has the module printed as it is now, and gives what waits for its text."""
+    content = packed(module)
+    waiting = processes.text(content)
+
+    def text() -> str:
+        try:
+            return waiting()
+        except Lost:
+            return print_ir(unpacked(content))
+
+    return text
 
 
 def tile_apart(processes: KernelProcesses, untiled: Sequence[Untiled]) -> Sequence[ProgramOp | None]:
@@ -108,21 +126,49 @@ def _lower(
     flags: Sequence[str],
     options: Mapping[str, Any],
 ) -> Apart:
-    arch, kept = target_of(module).name, kept_operands(module)
-    jobs = [
-        Job(packed(each), dict(module.attributes), dict(options), frozenset(kept.get(each.sym_name.data, ())))
-        for each in programs
-    ]
-    lowered = processes.lower(jobs)
+    arch, kept, overwriting = target_of(module).name, kept_operands(module), _overwriting(module)
+    jobs = [_job(module, each, options, kept, overwriting) for each in programs]
+    compile = partial(compilations.begin_printed, arch=arch, options=flags)
+    early: dict[int, Compiling] = {}
+
+    def begin(number: int, found: Lowered) -> None:
+        if found.source:
+            early[number] = compile(programs[number].sym_name.data, found.source, programs[number].location)
+
+    lowered = processes.lower(jobs, begin)
     planned, kernels = _with_heads(module, programs, lowered)
     tile = _text(planned, TILE[-1], dict(zip(kernels, (each.tile for each in lowered), strict=True)))
     _plan(planned, options)
     reads = {kernel.symbol: set(each.reads) for kernel, each in zip(kernels, lowered, strict=True)}
-    compile = partial(compilations.begin_printed, arch=arch, options=flags)
-    pieces, compiling = _finished(processes, kernels, lowered, compile)
+    pieces, compiling = _finished(processes, kernels, lowered, compile, early)
     texts = {"tile": tile, "cuda": print_ir(planned, pieces=dict(zip(kernels, pieces, strict=True)))}
     plan = read_plan(planned, lambda kernel: reads[kernel.symbol])
     return Apart(plan, kernels, compiling, texts)
+
+
+def _job(
+    module: ModuleOp,
+    program: ProgramOp,
+    options: Mapping[str, Any],
+    kept: Mapping[str, Collection[int]],
+    overwriting: Collection[str],
+) -> Job:
+    name, attributes = program.sym_name.data, dict(module.attributes)
+    return Job(packed(program), attributes, dict(options), frozenset(kept.get(name, ())), name in overwriting)
+
+
+def _overwriting(module: ModuleOp) -> set[str]:
+    """The names of the programs of which a launch reads an argument that is donated."""
+    found = set[str]()
+    for function in [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]:
+        donated = {function.body.block.args[argument] for argument in donations(function).values()}
+        launches = [op for op in ops_in(function) if donated and isinstance(op, LaunchOp)]
+        found |= {
+            launch.callee.root_reference.data
+            for launch in launches
+            if any(behind_views(value) in donated for value in launch.inputs)
+        }
+    return found
 
 
 def _with_heads(
@@ -156,20 +202,22 @@ def _finished(
     kernels: Sequence[KernelOp],
     lowered: Sequence[Lowered],
     compile: Callable[[str, str, Attribute], Compiling],
+    early: Mapping[int, Compiling],
 ) -> tuple[list[Piece], list[Compiling]]:
-    """The kernels, of which each is compiled as soon as it is finished, those with the most ops first: the texts of the
-    level `cuda`, and what is compiled."""
+    """The kernels, of which each that is not among the early ones is compiled as soon as it is finished, those with the
+    most ops first: the texts of the level `cuda`, and what is compiled."""
     order = sorted(range(len(kernels)), key=lambda number: -lowered[number].ops)
     requests = [
         (number, kernel.symbol, kernel.max_sets, kernel.overlapping)
         for number, kernel in ((number, kernels[number]) for number in order)
     ]
     pieces: dict[int, Piece] = {}
-    compiling: dict[int, Compiling] = {}
+    compiling = dict(early)
 
     def finished(number: int, found: Finished) -> None:
         pieces[number] = found.cuda
-        compiling[number] = compile(kernels[number].symbol, found.source, kernels[number].location)
+        if number not in early:
+            compiling[number] = compile(kernels[number].symbol, found.source, kernels[number].location)
 
     processes.finish(requests, finished)
     numbers = range(len(kernels))

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel
 from irc.dialects.cuda import KernelOp
-from irc.driver.apart import Apart, lower_apart, tile_apart
+from irc.driver.apart import Apart, lower_apart, text_apart, tile_apart
 from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, kernel_processes
 from irc.driver.lowering import levels
@@ -77,16 +77,24 @@ class _Building:
             _processes(module) as processes,
             tiled_by(None if processes is None else partial(tile_apart, processes)),
         ):
+            begun: dict[str, Callable[[], str]] = {}
             for level, lowered in self._levels:
-                if level != "programs":
+                if level in ("nd", "kernel") and processes is not None:
+                    begun[level] = timed("print", partial(text_apart, processes, lowered))
+                    self._note_facts(level, lowered)
+                elif level != "programs":
                     self._note(level, lowered)
                 elif processes is not None:
                     self._apart = lower_apart(lowered, processes, self._compilations, _flags(module), options)
                     if self._apart is not None:
                         break
+            self._texts |= {level: text() for level, text in begun.items()}
 
     def _note(self, level: str, module: ModuleOp) -> None:
         self._texts[level] = timed("print", lambda: print_ir(module))
+        self._note_facts(level, module)
+
+    def _note_facts(self, level: str, module: ModuleOp) -> None:
         if level == "kernel":
             self._facts = kernel_facts(module)
 

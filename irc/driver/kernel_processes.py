@@ -55,18 +55,20 @@ def process_count() -> int:
 
 
 class _Process:
-    """One that lowers kernels; a thread asks at a time."""
+    """One that lowers kernels; threads that ask wait for each other."""
 
     def __init__(self, connection: socket.socket):
         self._connection = connection
+        self._lock = threading.Lock()
         connection.settimeout(LONGEST)
         self._requests: IO[bytes] = connection.makefile("wb")
         self._answers: IO[bytes] = connection.makefile("rb")
 
     def ask(self, method: str, *arguments: Any) -> Any:
         try:
-            send(self._requests, (method, arguments))
-            found = receive(self._answers)
+            with self._lock:
+                send(self._requests, (method, arguments))
+                found = receive(self._answers)
         except (EOFError, OSError, ValueError) as error:
             raise Lost("the process ended, or does not answer") from error
         if isinstance(found, Fault):
@@ -87,6 +89,7 @@ class KernelProcesses:
         self._processes = [_Process(own) for own, _ in pairs]
         self._holders: dict[int, _Process] = {}
         """Of each job, who has lowered it."""
+        self._beside = ThreadPoolExecutor(1)
         paths = [*filter(None, sys.path), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         try:
             self._root = subprocess.Popen(
@@ -109,20 +112,24 @@ class KernelProcesses:
             for _, other in pairs:
                 other.close()
 
+    def text(self, module: bytes) -> Callable[[], str]:
+        """Has a packed module printed, and gives what waits for its text."""
+        return self._beside.submit(self._processes[-1].ask, "text", module).result
+
     def tile(self, tilings: Sequence[Tiling]) -> list[bytes]:
         """The packed programs of kernels, in order."""
-        return self._each("tile", tilings, [len(each.kernel) for each in tilings])[0]
+        return self._each("tile", tilings, [len(each.kernel) for each in tilings], lambda number, program: None)[0]
 
-    def lower(self, jobs: Sequence[Job]) -> list[Lowered]:
-        """The jobs, in order."""
-        found, self._holders = self._each("lower", jobs, [len(job.program) for job in jobs])
+    def lower(self, jobs: Sequence[Job], lowered: Callable[[int, Lowered], object]) -> list[Lowered]:
+        """The jobs, in order. `lowered` is called with the number of each and what became of it, when that is known."""
+        found, self._holders = self._each("lower", jobs, [len(job.program) for job in jobs], lowered)
         return found
 
     def _each(
-        self, method: str, arguments: Sequence[Any], sizes: Sequence[int]
+        self, method: str, arguments: Sequence[Any], sizes: Sequence[int], made: Callable[[int, Any], object]
     ) -> tuple[list[Any], dict[int, _Process]]:
         """What the method gives for each of the arguments, in order, and which process was asked; those with the most
-        to do are begun first."""
+        to do are begun first. `made` is called with the number of each and what the method gave."""
         found: dict[int, Any] = {}
         asked: dict[int, _Process] = {}
         left = iter(sorted(range(len(arguments)), key=lambda number: -sizes[number]))
@@ -136,6 +143,7 @@ class KernelProcesses:
                     return
                 found[number] = process.ask(method, arguments[number])
                 asked[number] = process
+                made(number, found[number])
 
         self._at_once(work)
         return [found[number] for number in range(len(arguments))], asked
@@ -172,6 +180,7 @@ class KernelProcesses:
         """Ends the processes, whatever they do."""
         self._kill()
         self._root.wait()
+        self._beside.shutdown()
         for process in self._processes:
             process.close()
 

@@ -29,13 +29,13 @@ from irc.driver.pipelines import CUDA, PROGRAMS, TILE
 from irc.driver.program import new_context
 from irc.ir.blocks import ops_in
 from irc.ir.plain_ops import packed, unpacked
-from irc.ir.printer import Piece, print_piece
+from irc.ir.printer import Piece, print_ir, print_piece
 from irc.ir.properties import number
 from irc.ir.targets import target_of
 from irc.ir.verification import verify
 from irc.passes.host.overlap_launches import wait_first
 from irc.passes.tile.tile_kernels import build_program
-from irc.planning.steps import allow_overwriting
+from irc.planning.steps import allow_overwriting, fills
 from irc.support.stack import with_room
 from irc.tiling.elsewhere import Strides, Untiled
 from irc.tuning.worker import answer, receive, send
@@ -59,12 +59,13 @@ class Tiling:
 @dataclass(frozen=True)
 class Job:
     """A packed `tile.program`, the attributes of its module, the options of passes, and the operands of its launches
-    that no launch writes (`kept_operands`)."""
+    that no launch writes (`kept_operands`). may_overwrite: whether a launch may write over what it reads."""
 
     program: bytes
     attributes: Mapping[str, Attribute]
     options: Mapping[str, Any]
     kept: frozenset[int]
+    may_overwrite: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Lowered:
 
     head: the packed kernel, of whose body the plan depends on nothing that is left out. tile: the text of the level.
     reads: what `early_reads` says of the kernel. ops: how many it has. is_queued: whether its launches have a counter
-    of tiles (`queue-tiles`).
+    of tiles (`queue-tiles`). source: of a kernel to which no plan does anything, else empty.
     """
 
     head: bytes
@@ -81,11 +82,12 @@ class Lowered:
     reads: frozenset[int]
     ops: int
     is_queued: bool
+    source: str
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The text of the level `cuda`, and the source."""
+    """The text of the level `cuda`, and the source, empty where it is as `lower` gave it."""
 
     cuda: Piece
     source: str
@@ -97,7 +99,12 @@ class Lowering:
     def __init__(self) -> None:
         self._context = new_context()
         self._passes = {names: passes_of(names) for names in (TO_TILE, TO_CUDA)}  # loaded, before the process is forked
-        self._modules: dict[str, ModuleOp] = {}
+        self._modules: dict[str, tuple[ModuleOp, str]] = {}
+        """With the sources that are known."""
+
+    def text(self, module: bytes) -> str:
+        """The text of a packed module."""
+        return print_ir(unpacked(module))
 
     def tile(self, tiling: Tiling) -> bytes:
         """The packed program of a kernel."""
@@ -120,8 +127,10 @@ class Lowering:
         assert not any(isinstance(op, DependencyWaitOp) for op in kernel.body.block.ops), "the kernel waits already"
         if target_of(module).has_tma:
             wait_first(kernel, job.kept)
-        self._modules[kernel.symbol] = module
-        return Lowered(packed(_head(kernel)), tile, frozenset(early_reads(kernel)), len(ops_in(kernel)), is_queued)
+        source = "" if job.may_overwrite or not fills(kernel, target_of(module).sms) else print_kernels([kernel])
+        self._modules[kernel.symbol] = module, source
+        reads = frozenset(early_reads(kernel))
+        return Lowered(packed(_head(kernel)), tile, reads, len(ops_in(kernel)), is_queued, source)
 
     def _run(self, module: ModuleOp, names: tuple[str, ...], job: Job) -> None:
         manager = PassManager(self._context, checked=False, reproduces=False)
@@ -129,7 +138,7 @@ class Lowering:
 
     def finish(self, name: str, sets: int, overlapping: Collection[int]) -> Finished:
         """Does to the kernel what the plan did to its head."""
-        module = self._modules.pop(name)
+        module, source = self._modules.pop(name)
         (kernel,) = module.ops
         assert isinstance(kernel, KernelOp)
         if sets > 1:
@@ -137,7 +146,8 @@ class Lowering:
         if overlapping:
             allow_overwriting(kernel, overlapping)
         verify(module, after="build-host-plan")
-        return Finished(print_piece(kernel), print_kernels([kernel]))
+        assert not source or (sets == 1 and not overlapping), "the plan does something to a kernel that is compiled"
+        return Finished(print_piece(kernel), "" if source else print_kernels([kernel]))
 
 
 def _head(kernel: KernelOp) -> KernelOp:

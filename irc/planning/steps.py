@@ -65,7 +65,7 @@ class Steps:
         self._function = function
         self._max_sets = sets
         self.kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, KernelOp)}
-        self._filling = {name for name, op in self.kernels.items() if prod(values_of(op.grid)) >= processors}
+        self._filling = {name for name, op in self.kernels.items() if fills(op, processors)}
         self._room: dict[str, int] = {}
         """How many sets of operands a launch of a kernel can have."""
         self.constants: list[tuple[SSAValue, DenseIntOrFPElementsAttr, LocationAttr]] = []
@@ -312,6 +312,11 @@ def _joined(steps: Sequence[Step]) -> Step:
 def _take_sets(kernel: KernelOp, sets: int) -> None:
     """The kernel may be launched with as many sets of operands."""
     kernel.sets = number(max(sets, kernel.max_sets))
+
+
+def fills(kernel: KernelOp, processors: int) -> bool:
+    """Whether a launch of the kernel fills a device of so many processors: no other shares it."""
+    return prod(values_of(kernel.grid)) >= processors
 
 
 def allow_overwriting(kernel: KernelOp, operands: Iterable[int]) -> None:
