@@ -34,6 +34,7 @@ from irc.dialects.nd.base import ints
 from irc.ir.discardable import ANY_ORDER
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import location_of
+from irc.ir.walks import makers, makers_of, reached
 from irc.support.diagnostics import IrcError
 
 MAX_OPS = 64
@@ -307,14 +308,8 @@ def _in_order(ops: Collection[Operation]) -> list[Operation]:
 
 
 def _feeding(products: Iterable[Operation]) -> set[Operation]:
-    found: set[Operation] = set()
-    pending = [product.operands[0].owner for product in products]
-    while pending:
-        op = pending.pop()
-        if isinstance(op, Operation) and op not in found and is_between(op):
-            found.add(op)
-            pending += [operand.owner for operand in op.operands]
-    return found
+    start = makers(product.operands[0] for product in products)
+    return set(filter(is_between, reached(start, lambda op: makers_of(op) if is_between(op) else ())))
 
 
 def _reduces(op: Operation, domain: tuple[int, ...], axes: tuple[int, ...]) -> bool:

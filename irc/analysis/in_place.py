@@ -7,6 +7,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from irc.dialects import tile
+from irc.ir.walks import makers, makers_of, reached
 
 
 def may_share(operand: SSAValue, result: SSAValue) -> bool:
@@ -53,14 +54,5 @@ def _tiles_are_apart(store: tile.StoreOp) -> bool:
 
 def _depends(value: SSAValue, on: Operation) -> bool:
     """Whether a value is computed from the results of an op of the same block."""
-    seen: set[Operation] = set()
-    stack = [value.owner]
-    while stack:
-        owner = stack.pop()
-        if owner is on:
-            return True
-        if not isinstance(owner, Operation) or owner in seen or owner.parent_block() is not on.parent_block():
-            continue
-        seen.add(owner)
-        stack.extend(operand.owner for operand in owner.operands)
-    return False
+    block = on.parent_block()
+    return on in reached(makers([value]), lambda op: makers_of(op) if op.parent_block() is block else ())

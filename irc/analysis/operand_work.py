@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from irc.analysis.op_classes import (
     cost_of,
@@ -22,6 +22,7 @@ from irc.ir.alignment import alignment_of
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT
+from irc.ir.walks import operands_behind, reached
 
 _EXACT = frozenset({"nd.relu", "nd.minimum", "nd.maximum"})
 """Ops that round nothing."""
@@ -51,17 +52,9 @@ class OperandWork:
     def of(product: Operation, operand: int) -> OperandWork:
         """What makes the left (0) or right (1) operand of a product."""
         value = product.operands[operand]
-        ops: dict[Operation, None] = {}
-        arrays: dict[SSAValue, None] = {}
-        pending = [value]
-        while pending:
-            each = pending.pop()
-            owner = each.owner
-            if not isinstance(owner, Operation) or not _is_inside(owner):
-                arrays[each] = None
-            elif owner not in ops:
-                ops[owner] = None
-                pending += owner.operands
+        values = list(reached([value], lambda each: operands_behind(each) if _is_inside(each.owner) else ()))
+        ops = [each.owner for each in values if isinstance(each.owner, Operation) and _is_inside(each.owner)]
+        arrays = [each for each in values if not _is_inside(each.owner)]
         made = tuple(op for op in ops if is_elementwise(op) and (not is_transparent(op) or _is_of_bytes(op)))
         group = max((_group(op) for op in ops if is_view(op)), default=0)
         iteration = iteration_of(product)
@@ -104,7 +97,10 @@ class OperandWork:
         )
 
 
-def _is_inside(op: Operation) -> bool:
+def _is_inside(op: Operation | Block) -> bool:
+    """Whether what makes a value does so in the product's kernel."""
+    if isinstance(op, Block):
+        return False
     return is_elementwise(op) or is_transparent(op) or is_view(op) or is_transpose(op)
 
 

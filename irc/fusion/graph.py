@@ -31,6 +31,7 @@ from irc.analysis.op_classes import (
 from irc.dialects.kernel import Anchor
 from irc.dialects.nd import CollectiveOp
 from irc.ir.targets import target_of
+from irc.ir.walks import makers_of, reached, users_of
 
 MAX_PLACES = 16
 """Of elements that a kernel computes of one value for one element of what it stores: each is code of its own. The sum
@@ -295,13 +296,11 @@ class FusionGraph:
 
     def _work_ahead(self, i: int) -> int:
         """Of the node and free ones that it is computed from, as far as it matters."""
-        seen, stack, work = {i}, [i], 0
-        while stack and work <= MAX_WORK:
-            node = stack.pop()
+        work = 0
+        for node in reached([i], lambda each: [e.producer for e in self.sources[each] if self.is_free(e.producer)]):
             work += work_of(self.ops[node])
-            more = {edge.producer for edge in self.sources[node] if self.is_free(edge.producer)} - seen
-            seen |= more
-            stack.extend(more)
+            if work > MAX_WORK:
+                break
         return work
 
     def move(self, i: int, cluster: Cluster) -> None:
@@ -346,18 +345,10 @@ def values_read(op: Operation) -> list[SSAValue]:
 
 def _gathers(op: Operation) -> bool:
     """Whether the op's value is computed, element by element, from what is gathered."""
-    seen: set[Operation] = set()
-    stack = [op]
-    while stack:
-        each = stack.pop()
-        if is_gather(each):
-            return True
-        if each not in seen and (is_elementwise(each) or is_move(each)):
-            seen.add(each)
-            stack.extend(operand.owner for operand in each.operands if isinstance(operand.owner, Operation))
-    return False
+    computing = reached([op], lambda each: makers_of(each) if is_elementwise(each) or is_move(each) else ())
+    return any(map(is_gather, computing))
 
 
 def escapes(op: Operation) -> bool:
     """Whether something that no kernel can hold uses a result: the function's return, `nd.sort`, another dialect."""
-    return any(not is_fusible(use.operation) for result in op.results for use in result.uses)
+    return not all(map(is_fusible, users_of(op)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from irc.analysis.costs import flops_of
 from irc.analysis.op_classes import instructions_of, is_cast, is_elementwise, size_of
@@ -19,6 +19,7 @@ from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
 from irc.ir.iteration import iteration_of
 from irc.ir.rewriting import Inserter
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK, Target
+from irc.ir.walks import reached, users_of
 from irc.support.integers import round_up
 
 COLUMNS = (64, 128)
@@ -55,23 +56,16 @@ def pays(op: nd.MatmulOp, permute: nd.PermuteOp, machine: Target) -> bool:
     multiplied = padded * costs.by_warps / machine.flops[element_of(op.lhs).name]
     now = (read + stored) * loaded / machine.bandwidth + multiplied
     then = (3 * read + stored) / machine.bandwidth + machine.launch_time
-    if following := [each for each in _following(permute.result) if not is_cast(each)]:
+    if following := [each for each in reached(_followed_by(permute), _followed_by) if not is_cast(each)]:
         now += 2 * stored / machine.bandwidth + machine.launch_time
         instructions = sum(map(instructions_of, following)) * size_of(op.result)
         then += instructions / (machine.sms * machine.clock * costs.following)
     return now > then
 
 
-def _following(value: SSAValue) -> list[Operation]:
-    """The elementwise ops that are computed from a value and from each other, each once: its kernel can hold them."""
-    found: dict[Operation, None] = {}
-    values = [value]
-    while values:
-        users = (use.operation for use in values.pop().uses)
-        new = [user for user in users if is_elementwise(user) and user not in found]
-        found.update(dict.fromkeys(new))
-        values += [user.results[0] for user in new]
-    return [*found]
+def _followed_by(op: Operation) -> list[Operation]:
+    """The elementwise ops that read a result: its kernel can hold them."""
+    return [user for user in users_of(op) if is_elementwise(user)]
 
 
 def convolution(op: nd.MatmulOp, permute: nd.PermuteOp) -> nd.ConvOp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -40,6 +41,7 @@ from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_c
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Pattern, is_broadcast, iteration_of, pattern_of
+from irc.ir.walks import makers, makers_of, reached
 
 MAX_PRODUCTS = 3
 """Products in one kernel: their accumulators are in registers together."""
@@ -133,18 +135,14 @@ def _differing(a: Operation, b: Operation) -> set[str]:
 def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
     """The elementwise ops of the product's shape that a chain of such ops leads to."""
     shape = shape_of(graph.ops[i].results[0])
-    found: set[int] = set()
-    stack = [i]
-    while stack:
-        for edge in graph.users[stack.pop()]:
+
+    def following(node: int) -> Iterator[int]:
+        for edge in graph.users[node]:
             op = graph.ops[edge.user]
-            if edge.user in found or not is_elementwise(op) or shape_of(op.results[0]) != shape:
-                continue
-            if any(is_broadcast(step) for step in edge.path):
-                continue
-            found.add(edge.user)
-            stack.append(edge.user)
-    return found
+            if is_elementwise(op) and shape_of(op.results[0]) == shape and not any(map(is_broadcast, edge.path)):
+                yield edge.user
+
+    return set(reached(following(i), following))
 
 
 def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
@@ -379,17 +377,12 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
 
 def _has_free_maker(graph: FusionGraph, value: SSAValue) -> bool:
     """Whether a node that no kernel has yet gives the value, through views and ops that users repeat."""
-    pending = [value]
-    while pending:
-        owner = pending.pop().owner
-        if not isinstance(owner, Operation):
-            continue
-        is_free = owner in graph.index and graph.is_free(graph.index[owner])
-        if is_free and not is_view(owner):
-            return True
-        if is_free or graph.is_inlined(owner):
-            pending += owner.operands
-    return False
+
+    def is_free(op: Operation) -> bool:
+        return op in graph.index and graph.is_free(graph.index[op])
+
+    found = reached(makers([value]), lambda op: makers_of(op) if is_free(op) or graph.is_inlined(op) else ())
+    return any(is_free(op) and not is_view(op) for op in found)
 
 
 def _is_for(graph: FusionGraph, i: int, user: int) -> bool:

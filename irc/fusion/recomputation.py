@@ -35,6 +35,7 @@ from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import is_broadcast, iteration_of
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import target_of
+from irc.ir.walks import makers_of, operands_behind, reached, users_of
 
 MAX_COPIED = 8
 """Cheap ops for an element that are done again instead of storing it and reading it back."""
@@ -275,38 +276,17 @@ def _is_less_again(reduction: Operation, cone: set[Operation]) -> bool:
     reads = [_arrays(value) for value in common]
     if max(map(len, reads), default=0) < 2:
         return False
-    later = _after(reduction)
+    later = set(reached(users_of(reduction), users_of))
     return _are_after((user for found in users.values() for user in found), later) and all(
         sum(element_of(array.type).size for array in arrays) <= 2 * element_of(value.type).size
         for value, arrays in zip(common, reads, strict=True)
     )
 
 
-def _after(op: Operation) -> set[Operation]:
-    """The ops that need the op's result."""
-    found: set[Operation] = set()
-    pending = [op]
-    while pending:
-        for result in pending.pop().results:
-            fresh = {use.operation for use in result.uses} - found
-            found |= fresh
-            pending += fresh
-    return found
-
-
 def _are_after(users: Iterable[Operation], later: set[Operation]) -> bool:
     """Whether the users are reductions, and elementwise work for the later ops alone."""
-    pending, seen = list(users), set[Operation]()
-    while pending:
-        user = pending.pop()
-        if user in seen or is_reduction(user):
-            continue
-        if not is_elementwise(user):
-            return False
-        seen.add(user)
-        if user not in later:
-            pending += [use.operation for use in user.results[0].uses]
-    return True
+    reading = reached(users, lambda user: () if is_reduction(user) or user in later else users_of(user))
+    return all(is_reduction(user) or is_elementwise(user) for user in reading)
 
 
 def _stored(op: Operation) -> SSAValue:
@@ -321,13 +301,8 @@ def _stored(op: Operation) -> SSAValue:
 
 def _arrays(value: SSAValue) -> set[SSAValue]:
     """The arguments, as large as the value, that it is computed from."""
-    pending, seen = [value], set[SSAValue]()
-    while pending:
-        each = pending.pop()
-        if each not in seen:
-            seen.add(each)
-            pending += each.owner.operands if isinstance(each.owner, Operation) else ()
-    return {each for each in seen if not isinstance(each.owner, Operation) and size_of(each) >= size_of(value)}
+    found = (each for each in reached([value], operands_behind) if not isinstance(each.owner, Operation))
+    return {each for each in found if size_of(each) >= size_of(value)}
 
 
 def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
@@ -338,16 +313,7 @@ def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
     domain, machine = shape_of(reduction.operands[0]), target_of(reduction)
     if not kept - iteration_of(broadcast).inputs[0].map.used_dims() and can_return(domain, axes, machine):
         return False
-    pending, seen = [broadcast.operands[0].owner], set[Operation]()
-    while pending:
-        op = pending.pop()
-        if not isinstance(op, Operation) or op in seen:
-            continue
-        if is_reduction(op):
-            return True
-        seen.add(op)
-        pending += [operand.owner for operand in op.operands]
-    return False
+    return any(map(is_reduction, reached(makers_of(broadcast), makers_of)))
 
 
 def _is_used_outside(op: Operation, cone: set[Operation], reduction: Operation) -> bool:
@@ -453,7 +419,7 @@ def _has_several_users(op: Operation) -> bool:
 
 def _users(op: Operation) -> set[Operation]:
     """The ops that read the result, also spread along other axes."""
-    users = {use.operation for result in op.results for use in result.uses}
+    users = set(users_of(op))
     spread = {user for user in users if is_broadcast(user)}
     return (users - spread).union(*map(_users, spread))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -34,6 +34,7 @@ from irc.fusion.alignment import (
 from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.returning import can_return
 from irc.ir.iteration import iteration_of
+from irc.ir.walks import operands_behind, reached
 
 MAX_OF_ROW = 4
 """Reductions of one kernel, at most, that share a row alone: a block has a tile of the array of each in registers."""
@@ -99,12 +100,7 @@ def _joining(graph: FusionGraph) -> set[int]:
 
 def _between(graph: FusionGraph, i: int, windows: Mapping[int, frozenset[int]]) -> set[int]:
     """A node and those that it is computed from, short of the windows; none where anything else reads one of these."""
-    found, stack = {i}, [i]
-    while stack:
-        for edge in graph.sources[stack.pop()]:
-            if edge.producer in windows and edge.producer not in found:
-                found.add(edge.producer)
-                stack.append(edge.producer)
+    found = set(reached([i], lambda node: [e.producer for e in graph.sources[node] if e.producer in windows]))
     inside = [each for each in found if each != i]
     if any(each in graph.escaping or any(e.user not in found for e in graph.users[each]) for each in inside):
         return set()
@@ -200,14 +196,11 @@ def _accept_pick(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
 def _depends_on(graph: FusionGraph, i: int, value: SSAValue, cluster: Cluster) -> bool:
     """Whether an operand of the node is computed by the cluster."""
     inside = {result for edge in edges_into(graph, i, cluster) for result in graph.ops[edge.producer].results}
-    stack = [value]
-    while stack:
-        value = stack.pop()
-        if value in inside:
-            return True
-        if isinstance(value.owner, Operation) and graph.is_inlined(value.owner):
-            stack.extend(value.owner.operands)
-    return False
+
+    def repeated(value: SSAValue) -> Sequence[SSAValue]:
+        return operands_behind(value) if isinstance(value.owner, Operation) and graph.is_inlined(value.owner) else ()
+
+    return not inside.isdisjoint(reached([value], repeated))
 
 
 def _is_row_or_domain(tags: Tags, cluster: Cluster) -> bool:
@@ -284,35 +277,29 @@ def _bytes_ahead(graph: FusionGraph, reductions: Iterable[int]) -> int:
 def _rows_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
     """The arrays of as many elements as a row has along which a reduction goes, that it reads for all rows."""
     domain, axes = _reduced(graph, i)
-    row, found = prod(domain[axis] for axis in axes), set[SSAValue]()
-    pending, seen = list(graph.ops[i].operands), set[SSAValue]()
-    while pending:
-        value = pending.pop()
-        owner = value.owner
-        if value in seen:
-            continue
-        seen.add(value)
-        is_spread = isinstance(owner, CastOp | ReshapeOp | BroadcastOp)
-        if is_spread or (isinstance(owner, Operation) and is_elementwise(owner) and shape_of(value) == domain):
-            pending.extend(owner.operands)
-        elif size_of(value) == row < prod(domain):
-            found.add(value)
-    return found
+    row = prod(domain[axis] for axis in axes)
+
+    def computed_from(value: SSAValue) -> Sequence[SSAValue]:
+        op = value.owner
+        is_inside = isinstance(op, Operation) and is_elementwise(op) and shape_of(value) == domain
+        return operands_behind(value) if is_inside or isinstance(op, CastOp | ReshapeOp | BroadcastOp) else ()
+
+    values = reached(graph.ops[i].operands, computed_from)
+    return {value for value in values if size_of(value) == row < prod(domain) and not computed_from(value)}
 
 
 def _arrays_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
     """The arrays of its domain's shape that a reduction reads, or elementwise work that no kernel has yet and that it
     needs would read in its kernel."""
     domain, _ = _reduced(graph, i)
-    pending, seen, found = [i], {i}, set[SSAValue]()
-    while pending:
-        for value in graph.arrays_read(pending.pop(), domain):
+
+    def makers(node: int) -> Iterator[int]:
+        for value in graph.arrays_read(node, domain):
             maker = graph.index.get(value.owner) if isinstance(value.owner, Operation) else None
-            found.add(value)
-            if maker is not None and maker not in seen and graph.is_free(maker) and is_elementwise(graph.ops[maker]):
-                seen.add(maker)
-                pending.append(maker)
-    return found
+            if maker is not None and graph.is_free(maker) and is_elementwise(graph.ops[maker]):
+                yield maker
+
+    return {value for node in reached([i], makers) for value in graph.arrays_read(node, domain)}
 
 
 def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:

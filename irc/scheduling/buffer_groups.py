@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.matrix_instructions import is_asynchronous
 from irc.dialects import tile
+from irc.ir.walks import operands_behind, reached
 from irc.scheduling.channels import fills_of, is_exchanged, readers_of, root_of
 from irc.support.diagnostics import IrcError
 
@@ -79,18 +80,15 @@ class _Chains:
 
 def _buffers_of(dot: tile.DotOp) -> Iterator[SSAValue]:
     """The buffers that a dot multiplies, and those that its left operand in registers is computed from."""
-    seen: set[SSAValue] = set()
-    pending = [dot.lhs, dot.rhs]
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value.type, tile.BufferType):
-            if _is_own(root_of(value)):
-                yield root_of(value)
-        elif isinstance(value.owner, Operation) and not isinstance(value.owner, tile.DotOp):
-            pending += [v for v in value.owner.operands if isinstance(v.type, TensorType | tile.BufferType)]
+
+    def computed_from(value: SSAValue) -> list[SSAValue]:
+        if isinstance(value.type, tile.BufferType) or isinstance(value.owner, tile.DotOp):
+            return []
+        return [v for v in operands_behind(value) if isinstance(v.type, TensorType | tile.BufferType)]
+
+    for value in reached([dot.lhs, dot.rhs], computed_from):
+        if isinstance(value.type, tile.BufferType) and _is_own(root_of(value)):
+            yield root_of(value)
 
 
 def _is_own(buffer: SSAValue) -> bool:

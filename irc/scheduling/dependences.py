@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from irc.dialects import tile
 from irc.ir.blocks import end_of
+from irc.ir.walks import makers, reached
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,5 @@ def body_of(loop: scf.ForOp) -> list[Operation]:
 
 def needed_by(ops: Iterable[Operation], block: Block) -> list[Operation]:
     """The ops of a block that these depend on, and they themselves, in their order."""
-    found: set[Operation] = set()
-    pending = list(ops)
-    while pending:
-        op = pending.pop()
-        if op not in found and op.parent is block:
-            found.add(op)
-            pending += [value.owner for value in operands_of(op) if isinstance(value.owner, Operation)]
+    found = set(reached(ops, lambda op: makers(operands_of(op)) if op.parent is block else ()))
     return [op for op in block.ops if op in found]

@@ -11,6 +11,7 @@ from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd.base import element_of, shape_of
 from irc.ir.alignment import alignment_of
+from irc.ir.walks import makers, makers_of, reached
 
 
 def programs_of(module: ModuleOp) -> dict[str, tile.ProgramOp]:
@@ -44,13 +45,7 @@ def move_before(launch: LaunchOp, values: Iterable[SSAValue]) -> None:
     while op is not None:
         behind.add(op)
         op = op.next_op
-    needed: set[Operation] = set()
-    stack = list(values)
-    while stack:
-        owner = stack.pop().owner
-        if isinstance(owner, Operation) and owner in behind and owner not in needed:
-            needed.add(owner)
-            stack += owner.operands
+    needed = behind.intersection(reached(makers(values), lambda op: makers_of(op) if op in behind else ()))
     op = launch.next_op
     while op is not None:
         following = op.next_op

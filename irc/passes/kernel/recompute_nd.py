@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -52,6 +53,7 @@ from irc.ir.iteration import is_broadcast
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
+from irc.ir.walks import operands_behind, reached
 
 MAX_PATHS = 64
 """Ways from a value that is computed again to what it is computed from: `fuse-kernels` looks at each of them."""
@@ -182,25 +184,20 @@ class _Recomputation:
         assert isinstance(value.owner, Operation)
         return cost_of(value.owner) * size_of(value) * self.target.bandwidth / (self.target.flops["f32"] / 2)
 
+    def _read_again(self, value: SSAValue) -> Sequence[SSAValue]:
+        return operands_behind(value) if self._can_recompute(value) else ()
+
     def _cut(self) -> None:
         """Of the values on the sink side, those whose node is cut are kept, the others computed again."""
         network: Network[tuple[str, SSAValue | None]] = Network()
         source, sink = ("source", None), ("sink", None)
-        pending, known = list(self.late), set(self.late)
         for value in self.late:
             network.connect(("out", value), sink, inf)
-        while pending:
-            value = pending.pop()
+        for value in reached(self.late, self._read_again):
             network.connect(source, ("in", value), self.repeating(value))
             network.connect(("in", value), ("out", value), self.keeping(value))
-            if not self._can_recompute(value):
-                continue
-            assert isinstance(value.owner, Operation)
-            for operand in value.owner.operands:
+            for operand in self._read_again(value):
                 network.connect(("out", operand), ("in", value), inf)
-                if operand not in known:
-                    known.add(operand)
-                    pending.append(operand)
         side = network.sink_side(source, sink)
         self.again = {value for kind, value in side if kind == "in" and value is not None}
         self.kept = {value for kind, value in side if kind == "out" and value is not None} - self.again

@@ -34,6 +34,7 @@ from irc.ir.discardable import ANY_ORDER, DECLARED
 from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.ir.targets import Target, target_of
+from irc.ir.walks import makers_of, reached
 
 
 @dataclass(frozen=True)
@@ -150,15 +151,7 @@ def _cascade(products: Sequence[Operation]) -> Cascade | None:
 def _depends(ops: Sequence[Operation], on: Sequence[Operation], order: Mapping[Operation, int]) -> bool:
     """Whether any op is computed from others."""
     first = min(order[op] for op in on)
-    pending, seen = list(ops), set[Operation]()
-    while pending:
-        op = pending.pop()
-        if op in on:
-            return True
-        if op not in seen and order.get(op, -1) > first:
-            seen.add(op)
-            pending += [operand.owner for operand in op.operands if isinstance(operand.owner, Operation)]
-    return False
+    return not set(on).isdisjoint(reached(ops, lambda op: makers_of(op) if order.get(op, -1) > first else ()))
 
 
 def _are_alone(cascades: Sequence[Cascade], owner: Cascade | None) -> bool:

@@ -27,6 +27,7 @@ from irc.dialects.tile import fragment_layout
 from irc.ir.blocks import end_of
 from irc.ir.dtypes import element_of
 from irc.ir.targets import target_of
+from irc.ir.walks import makers, makers_of, reached
 from irc.layout.instructions import LANES
 from irc.scheduling.channels import root_of
 from irc.scheduling.dead import erase_dead
@@ -98,16 +99,9 @@ def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
 
 def _producer(region: Region) -> None:
     """Keeps what fills channels and what that needs; loops without accumulators."""
-    kept: set[Operation] = set()
     loops = [op for op in region.walk() if isinstance(op, scf.ForOp) and any(map(_is_fill, op.walk()))]
-    bounds = [v.owner for loop in loops for v in (loop.lb, loop.ub, loop.step)]
-    pending = [op for op in (*filter(_is_fill, region.walk()), *bounds) if isinstance(op, Operation)]
-    while pending:
-        op = pending.pop()
-        if op not in kept:
-            kept.add(op)
-            pending += [v.owner for inner in op.walk() for v in inner.operands if isinstance(v.owner, Operation)]
-    _prune(region.block, kept)
+    needed = [*filter(_is_fill, region.walk()), *makers(v for loop in loops for v in (loop.lb, loop.ub, loop.step))]
+    _prune(region.block, set(reached(needed, lambda op: [maker for inner in op.walk() for maker in makers_of(inner)])))
 
 
 def _prune(block: Block, kept: set[Operation]) -> None:
