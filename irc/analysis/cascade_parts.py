@@ -30,10 +30,6 @@ SHORTEST = 256
 STEP = 64
 """Of which the columns of a part are a multiple, so that its last step is a whole one. Parts have whole pages."""
 
-COLUMN_CYCLES = 20
-"""What a block of the fewest rows takes for a column of the scores, however many of the rows there are: 16 queries of
-32 heads of 64, with 8 heads of 2048 keys, take an H200 25.2 us in 128 blocks, of which the bytes take 15.4."""
-
 
 def blocks_of_sm(cascade: Cascade, machine: Target) -> int:
     """Two blocks of few rows, which share an SM, where one takes longer for its columns than these take to come."""
@@ -41,7 +37,7 @@ def blocks_of_sm(cascade: Cascade, machine: Target) -> int:
         return 1
     sides = [(op, "k") for op in cascade.scores] + [(op, "n") for op in cascade.products]
     column = sum(iteration_of(op).extent(name) * element_of(op.operands[1].type).size for op, name in sides)
-    return 2 if column * machine.sms / machine.bandwidth < COLUMN_CYCLES / machine.clock else 1
+    return 2 if column * machine.sms / machine.bandwidth < machine.costs.cascades.column / machine.clock else 1
 
 
 def rows_of_block(cascade: Cascade) -> int:

@@ -26,10 +26,6 @@ MIN_EXTENT = 16
 RUN_BYTES = 128
 """Bytes of a tile's rows: a line of memory."""
 
-GATHER_CYCLES = 0.2
-"""Of an SM for an element of a row of taps that threads load: 128 images of 3 x 224 x 224 take an H100 101 us with 16
-columns, and 214 summed in registers (benchmarks/results/2026-11-27-h100-configs.jsonl.gz)."""
-
 ELEMENTS = 16
 """Of a thread: two words of memory of 16 bits, whose right factors are the same."""
 
@@ -55,7 +51,7 @@ def multiplied_cycles(product: Product, machine: Target) -> float:
     columns = round_up(product.n, MIN_EXTENT) / max(product.n, 1)
     multiplied = columns * round_up(product.k, MIN_EXTENT) / machine.multiply_adds(product.lhs.name)
     if product.is_gathered:
-        return multiplied + GATHER_CYCLES * product.k / max(product.n, 1)
+        return multiplied + machine.costs.windows.gathered_tap * product.k / max(product.n, 1)
     read = product.taps * round_up(product.k // product.taps * product.lhs.size, SECTOR_BYTES)
     return multiplied + read / max(product.n, 1) / machine.costs.operand_bytes
 

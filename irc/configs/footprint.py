@@ -37,26 +37,11 @@ from irc.ir.targets import Target
 from irc.layout.matrix_instructions import fills_channels
 from irc.support.integers import ceil_div
 
-LATENCY = 7e-7
-"""Seconds from a load to its bytes, under load."""
-
-THREAD_BYTES = 64
-"""That a thread has on the way at once, at most."""
-
-TILE_OVERHEAD = 2e-6
-"""Seconds that a tile takes on a CPU, whatever it does: a call, and the first touch of its memory."""
-
-TURNOVER = 4e-7
-"""Seconds from the end of a block to the first work of the next on its place."""
-
 MOST_SPILLED = 4
 """How many times its registers a thread may hold: the rest is in local memory."""
 
-MMA_SHARE = 2
-"""How much longer warps take for products that warp groups could compute."""
-
-HOST_ELEMENT, CACHE_SPEED = 4, 4
-"""Bytes of an element in a tile of a CPU; how much faster than memory its caches are."""
+HOST_ELEMENT = 4
+"""Bytes of an element in a tile of a CPU."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +87,11 @@ def seconds_of(taken: Footprint, work: Work, machine: Target, *, is_persistent: 
         return inf
     rounds = taken.rounds(machine)
     full = rounds / ceil(rounds) if rounds > 0 else 1.0
-    hidden = min(1.0, resident * max(1, taken.flying) * machine.sms / (LATENCY * machine.bandwidth))
+    costs = machine.costs.kernels
+    hidden = min(1.0, resident * max(1, taken.flying) * machine.sms / (costs.latency * machine.bandwidth))
     memory = work.moved / machine.bandwidth / hidden
     cache = taken.moved / (machine.l2_bytes_per_cycle * machine.sms * machine.clock) / hidden
-    turns = 0.0 if is_persistent else ceil(rounds) * TURNOVER
+    turns = 0.0 if is_persistent else ceil(rounds) * costs.turnover
     return work.launches * machine.launch_time + turns + max(memory, cache, work.flops / work.rate) / full
 
 
@@ -120,9 +106,9 @@ def host_seconds(tiles: int, held: int, read: int, work: Work, machine: Target) 
     cores. held: bytes of a tile. read: bytes that all tiles take from the caches."""
     rounds = tiles / machine.sms
     slower = max(1.0, held / machine.l2) ** 0.5
-    memory = max(read / machine.bandwidth / CACHE_SPEED, work.moved / machine.bandwidth)
+    memory = max(read / machine.bandwidth / machine.costs.kernels.cpu_cache, work.moved / machine.bandwidth)
     full = rounds / ceil(rounds) if rounds > 0 else 1.0
-    return max(work.flops / work.rate, memory) * slower / full + ceil(rounds) * TILE_OVERHEAD
+    return max(work.flops / work.rate, memory) * slower / full + ceil(rounds) * machine.costs.kernels.cpu_tile
 
 
 class Estimator:
@@ -212,7 +198,7 @@ class Estimator:
             threads=threads,
             registers=self._registers(config, held),
             shared=elements * size if self._kernel.kind is Anchor.PERMUTE else REDUCTION_BYTES,
-            flying=threads * min(THREAD_BYTES, held * size),
+            flying=threads * min(self._machine.costs.kernels.thread_bytes, held * size),
             moved=self._moved,
         )
 
@@ -241,7 +227,8 @@ class Estimator:
         if self._kernel.kind not in (Anchor.MATMUL, Anchor.CASCADE) or config.instruction in ("fma", "direct"):
             return flops["f32"]
         multiplied = element_of(self._kernel.cores()[0].operands[0].type).name
-        return flops.get(multiplied, flops["f32"]) / (MMA_SHARE if self._machine.has_wgmma else 1)
+        share = self._machine.costs.kernels.by_warps if self._machine.has_wgmma else 1
+        return flops.get(multiplied, flops["f32"]) / share
 
     def _wgmma_cycles(self, config: ConfigAttr, taken: Footprint) -> float | None:
         """Those of the model of warp-group products; None of others. A channel of few bytes hides less."""
@@ -255,7 +242,7 @@ class Estimator:
             return None
         schedule = "pingpong" if config.schedule == "pingpong" else "persistent"
         blocking = Blocking(rows, columns, schedule, config.split or 1, side)
-        wanted = LATENCY * self._machine.costs.operand_bytes * self._machine.clock
+        wanted = self._machine.costs.kernels.latency * self._machine.costs.operand_bytes * self._machine.clock
         return Model(product, self._machine, operands.parts).cycles(blocking) / min(1.0, taken.flying / wanted)
 
     def _on_cpu(self, config: ConfigAttr) -> float:

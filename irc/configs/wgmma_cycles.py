@@ -3,8 +3,8 @@
 The model counts cycles of the SM that has most to do. A tile takes its steps along K, each as long as the slower of its
 products and the operands' way from the L2 cache, and then its epilogue. "persistent" adds all of them up; "pingpong"
 hides every epilogue but the last. Device memory bounds the whole, and parts of K cost the way of the partial results
-to the second kernel. What an SM multiplies and loads is the target's. The constants here are of sm_90a's warp groups,
-fitted to an H200 (benchmarks/results/2026-11-21-h200-gemm-tiles.json).
+to the second kernel. What an SM multiplies and loads is the target's, and so is the rest: `WarpGroupCosts` of
+`irc/ir/target_costs.py`.
 """
 
 from __future__ import annotations
@@ -29,85 +29,20 @@ GROUPS = {64: 1, 128: 2, 192: 3, 256: 2}
 STEP_BYTES = 128
 """Bytes of a row of an operand tile: the widest swizzle."""
 
-NARROW_SUBTILES = 2.0
-"""How much longer epilogue subtiles of half as many columns take to store, in rows of 32 bytes. Fitted to an H200: 2056
-cubed takes 34.4 us in tiles of 192 x 176, 33.5 in those of 192 x 192, as many of them at a time."""
-
 MIN_DEPTH_BYTES = 32
 """Bytes of a row of the narrowest swizzle, and of the depth of a wgmma."""
 
-BESIDE_ARRIVAL = 0.5
-"""How much of an epilogue operands that arrive can hide: half of it stores, on their way. 3x3 windows of 32 channels to
-96 over 453x31x28 take an H200 71.4 us in tiles of 128 x 96, whose groups take turns or not, 62.3 in those of 192 x 96
-and 57.9 in those of 256 x 96. With a tanh and another array read, 4x4 windows of 96 channels, transposed, to 256 take
-438 us where groups take turns, 508 to 547 else (benchmarks/results/2026-11-28-h200-notes.md)."""
-
-PART, PART_CYCLES, STEP_CYCLES = 16, 20, 100
-"""Elements along K of a part of a left operand that is computed at once, what the threads which multiply wait for
-before each, besides their instructions, and what for at each step. They compute the part after issuing the products
-of the one before, which hides little: its registers are read until these are done."""
-
-THREADS = 128
-"""Instructions of threads that an SM issues in a cycle."""
-
-OUTSIDE = 3
-"""How much longer rows take that lie outside of an operand, and are filled with zeros."""
-
-BEHIND = 2
-"""The same of columns of the last tile along N, of many matrices whose right operands are contiguous along N: whole
-boxes lie outside. On an H100 64 products of 128 x 4096 x 4096 take 495 us in tiles of 128 x 192, which have such
-columns, and 371 in those of 128 x 256; 64 of 1024 cubed 244 and 200. One of 5120 cubed does not: 351 and 363. No tile
-was timed by itself (benchmarks/results/2026-11-28-h100-notes.md)."""
-
-COOL = 0.87
-"""What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for long:
-the clock of SMs is faster then, and that of the L2 cache is not. An H100 multiplies 4096 cubed in 202 us in tiles of
-128 x 128, in 191 in those of 128 x 256; 8192 x 4096 x 4096 in 416, 352 in tiles of 128 x 192, 346 in those of 128 x 256
-(benchmarks/results/2026-11-25-h100-notes.md). Operands that fit into a quarter of the L2 come as fast as ever:
-4096 x 4096 x 512 takes 28.5 us in tiles of 128 x 128, 29.2 in those of 128 x 160, 30 to 31.8 in those of 128 x 192
-(2026-11-27)."""
-
-NARROW_BOXES = 1.25
-"""How much longer the right operand takes in boxes of half a line: where it is contiguous along N, and a tile has no
-whole lines."""
-
-NARROW_BOXES_OF_TAPS = 1.7
-"""The same where a left operand is read at each tap of a window, as in gradients of weights: their steps wait for TMA,
-which takes as long for half a line. On an H200 3x3 windows of 320 channels to 320 over 8x64x64 take 118 us in tiles of
-128 x 192, and 146 in those of 128 x 160."""
-
-WRITTEN_BEFORE = 1.18
-"""How much longer operands take that a kernel before has just written, where they are no small part of the L2 cache:
-their lines are still on the way to memory. At 4096 cubed tiles of 128 x 128 take 218 us, by themselves 185."""
+PART = 16
+"""Elements along K of a part of a left operand that is computed at once."""
 
 SHARED_COLUMNS = 16
 """Columns that two blocks can share: each loads whole rows of a swizzle's pattern, which has 8."""
 
 HALF_LINE = 64
-SPLIT_LINES = 1.6
-"""How much longer rows of operands take that do not begin at halves of a line of 128 bytes."""
-
-STORE_CYCLES, CHEAP_CYCLES, COSTLY_CYCLES = 0.05, 0.008, 0.08
-"""Cycles of an SM for a byte of a result, and for an elementwise op on an element."""
-
-TAKE_TURNS_CYCLES = 3000
-"""What a second consumer group waits before its first turn, and the last epilogue takes longer by half as many
-threads."""
+"""Bytes."""
 
 INSTRUCTION_BYTES = 16
-MIN_CODE = 14 << 10
-CODE_CACHE, CODE_RATE = 100 << 10, 5
-"""Bytes of a kernel's code before its epilogues; of code that an SM keeps; and of the rest that it fetches in a cycle,
-again for every tile: epilogues are unrolled over a thread's accumulators, and each consumer group has its own."""
-
-BESIDE_MEMORY = 0.1
-"""How much of the shorter of an SM's work and device memory's shows: at the start, and where they do not overlap."""
-
-FINISH_CYCLES = 3400
-FINISH_BYTES = 1500
-"""From the end of products of parts to the end of the kernel that adds them: at least, and how many bytes of partial
-results are written and read again in a cycle of the GPU. 32 x 4096 x 14336 takes an H100 41.5 us whole, 43.6 in two
-parts (2026-11-27)."""
+"""Of machine code."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +76,7 @@ class Model:
     """Cycles of a product by different blockings."""
 
     def __init__(self, product: Product, machine: Target, parts: int):
-        self._product, self._machine = product, machine
+        self._product, self._machine, self._costs = product, machine, machine.costs.warp_groups
         self._passes = 3 if parts > 1 else 1
 
     def describe(self, blocking: Blocking) -> str:
@@ -161,11 +96,12 @@ class Model:
         rounds = ceil_div(self._tiles(blocking), self._machine.sms)
         mainloop, epilogue = self._steps(blocking), self._epilogue(blocking)
         if blocking.schedule == "pingpong":
-            busy = rounds * (mainloop + self._fetched(blocking)) + epilogue + TAKE_TURNS_CYCLES
+            busy = rounds * (mainloop + self._fetched(blocking)) + epilogue + self._costs.take_turns
         else:
-            epilogue -= min(BESIDE_ARRIVAL * epilogue, self._waiting(blocking))
+            epilogue -= min(self._costs.beside_arrival * epilogue, self._waiting(blocking))
             busy = rounds * (mainloop + epilogue + self._fetched(blocking))
-        return max(busy, self._memory()) + BESIDE_MEMORY * min(busy, self._memory()) + self._finish(blocking)
+        memory = self._memory()
+        return max(busy, memory) + self._costs.beside_memory * min(busy, memory) + self._finish(blocking)
 
     def _steps(self, blocking: Blocking) -> float:
         """The steps along K of a tile, in the mean of the tiles of the SM that has most of the last ones along N."""
@@ -175,7 +111,7 @@ class Model:
             return whole
         rounds = ceil_div(self._tiles(blocking), self._machine.sms)
         share = max(self._last_tiles(blocking), 1 / rounds)
-        return whole + share * (self._mainloop(blocking, outside * (BEHIND - 1)) - whole)
+        return whole + share * (self._mainloop(blocking, outside * (self._costs.behind - 1)) - whole)
 
     def _last_tiles(self, blocking: Blocking) -> float:
         """Which part of its tiles are the last ones along N, of the SM that has most of them. SMs take tiles in turn:
@@ -207,15 +143,15 @@ class Model:
         depth, rate = self._depth, self._machine.costs.multiply_adds * 2 / product.lhs.size
         products = self._passes * blocking.rows * total * depth / rate
         blocks = shared_pair(product, (blocking.rows, blocking.columns))
-        rows = _loaded(blocking.rows, product.m) * product.lhs_count
-        loaded = rows * self._lhs_bytes * _lines(product.lhs_pitch) / blocks[1]
-        columns = (_loaded(blocking.columns, product.n) + late) * product.rhs_count
+        rows = self._loaded(blocking.rows, product.m) * product.lhs_count
+        loaded = rows * self._lhs_bytes * self._lines(product.lhs_pitch) / blocks[1]
+        columns = (self._loaded(blocking.columns, product.n) + late) * product.rhs_count
         if product.rhs_along == "n" and blocking.columns % (2 * COLUMNS):
-            columns *= NARROW_BOXES if product.places == 1 else NARROW_BOXES_OF_TAPS
-        loaded += columns * product.rhs.size * _lines(product.rhs_pitch) / blocks[0]
-        loaded *= WRITTEN_BEFORE if product.written > self._machine.l2 // 2 else 1
+            columns *= self._costs.narrow_boxes if product.places == 1 else self._costs.narrow_boxes_of_taps
+        loaded += columns * product.rhs.size * self._lines(product.rhs_pitch) / blocks[0]
+        loaded *= self._costs.written_before if product.written > self._machine.l2 // 2 else 1
         row = max(depth, STEP_BYTES // product.lhs.size)  # TMA takes as long for shorter ones
-        arriving = loaded * row / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else COOL))
+        arriving = loaded * row / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else self._costs.cool))
         return products + self._computed(blocking, depth), arriving
 
     @cached_property
@@ -223,7 +159,7 @@ class Model:
         """Elements of a step along K: those of the widest row, or, where little but stores follows, of fewer at one tap
         of a window. TMA takes 2.3 cycles for rows of 64 bytes, as for those of 128: on an H200, 3x3 windows of 32
         channels to 96 over 453x31x28, as four products at strides of 2, take 47.2 us in tiles of 64 x 96, and 40.8 in
-        those of 128 x 96. Longer epilogues hide that: see `BESIDE_ARRIVAL`."""
+        those of 128 x 96. Longer epilogues hide that: see `WarpGroupCosts.beside_arrival`."""
         product, widest = self._product, STEP_BYTES // self._product.lhs.size
         if product.lhs_made or product.returns or product.costly or product.row > 1 or product.stored_along == "m":
             return widest
@@ -244,18 +180,19 @@ class Model:
 
     def _computed(self, blocking: Blocking, depth: int) -> float:
         """What the threads that multiply take to compute a step of the left operand."""
-        made = self._product.lhs_made
+        made, costs = self._product.lhs_made, self._costs
         if made is None:
             return 0.0
         steps, parts = 1 if made.loaded < self._product.lhs.size else 2, depth // PART
-        return steps * STEP_CYCLES + parts * (PART_CYCLES + blocking.rows * PART * made.instructions / THREADS)
+        part = costs.part + blocking.rows * PART * made.instructions / costs.instructions
+        return steps * costs.step + parts * part
 
     def _epilogue(self, blocking: Blocking) -> float:
-        product = self._product
+        product, costs = self._product, self._costs
         if blocking.split > 1:
-            return blocking.rows * blocking.columns * product.count * product.result.size * STORE_CYCLES
-        following = CHEAP_CYCLES * product.cheap + COSTLY_CYCLES * product.costly
-        stored = product.stored * STORE_CYCLES * (NARROW_SUBTILES if blocking.columns % COLUMNS else 1.0)
+            return blocking.rows * blocking.columns * product.count * product.result.size * costs.store
+        following = costs.cheap * product.cheap + costs.costly * product.costly
+        stored = product.stored * costs.store * (costs.narrow_subtiles if blocking.columns % COLUMNS else 1.0)
         return blocking.rows * blocking.columns * (stored + following)
 
     def _fetched(self, blocking: Blocking) -> float:
@@ -263,8 +200,8 @@ class Model:
         product = self._product
         values = blocking.rows * blocking.columns * product.count // (blocking.groups * WARP_GROUP)
         consumers = 2 if blocking.schedule == "pingpong" else 1
-        code = MIN_CODE + consumers * values * product.instructions * INSTRUCTION_BYTES
-        return max(0, code - CODE_CACHE) / CODE_RATE
+        code = self._costs.least_code + consumers * values * product.instructions * INSTRUCTION_BYTES
+        return max(0, code - self._costs.code_cache) / self._costs.code_rate
 
     def _memory(self) -> float:
         """Reading the operands once from device memory."""
@@ -280,7 +217,15 @@ class Model:
             return 0.0
         product = self._product
         partial = blocking.split * product.count * product.batch * product.m * product.n * product.result.size
-        return FINISH_CYCLES + 2 * partial / FINISH_BYTES
+        return self._costs.finish + 2 * partial / self._costs.finish_bytes
+
+    def _loaded(self, extent: int, whole: int) -> int:
+        """Rows of a box of an operand that has `whole`, in those that lie inside."""
+        outside = max(0, extent - whole)
+        return extent - outside + self._costs.outside * outside
+
+    def _lines(self, pitch: int) -> float:
+        return self._costs.split_lines if pitch % HALF_LINE else 1.0
 
 
 def shared_pair(product: Product, tile: tuple[int, int]) -> tuple[int, int]:
@@ -295,13 +240,3 @@ def shared_pair(product: Product, tile: tuple[int, int]) -> tuple[int, int]:
 def can_share_columns(product: Product, tile: tuple[int, int]) -> bool:
     """Whether tiles along M come in pairs that can load half of the columns of the right operand each."""
     return product.come_in_pairs("m", tile[0]) and tile[1] % SHARED_COLUMNS == 0
-
-
-def _loaded(extent: int, whole: int) -> int:
-    """Rows of a box of an operand that has `whole`, in those that lie inside."""
-    outside = max(0, extent - whole)
-    return extent - outside + OUTSIDE * outside
-
-
-def _lines(pitch: int) -> float:
-    return SPLIT_LINES if pitch % HALF_LINE else 1.0

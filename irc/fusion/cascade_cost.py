@@ -19,13 +19,6 @@ from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div
 
-BUSY = 0.5
-"""Of the rate of matrix instructions, what a kernel reaches that computes exponentials between two products: on an H200
-550 of 989 TFLOP/s."""
-
-BUSY_ALONE = 0.75
-"""The same of a product alone."""
-
 PARTIAL_BYTES = 4
 """Of a part's sums, which are in f32."""
 
@@ -51,27 +44,28 @@ class CascadeCost:
 
 def cascade_cost(cascade: Cascade, machine: Target) -> CascadeCost:
     """Of a cascade whose products have the extents b x m x n x k. Both ways take no less than to load the operands."""
+    costs = machine.costs
     first, last = ([iteration_of(op) for op in ops] for ops in (cascade.scores, cascade.products))
     batch, rows, steps = prod(last[0].extents("b")), last[0].extent("m"), last[0].extent("k")
     columns = sum(iteration_of(op).extent("n") for op in (*cascade.products, *cascade.across))
-    work = steps * (sum(each.extent("k") for each in first) + columns) / machine.costs.multiply_adds
-    loaded = machine.costs.byte * sum(size_of(value) * element_of(value.type).size for value in cascade.operands)
+    work = steps * (sum(each.extent("k") for each in first) + columns) / costs.multiply_adds
+    loaded = costs.byte * sum(size_of(value) * element_of(value.type).size for value in cascade.operands)
     parts = parts_of(cascade, machine)
     blocks = ceil_div(blocks_of(cascade) * parts, machine.sms) * machine.sms
-    fused = max(blocks * rows_of_block(cascade) * work / parts / BUSY, loaded)
+    fused = max(blocks * rows_of_block(cascade) * work / parts / costs.cascades.busy, loaded)
     if parts > 1:
         partials = parts * batch * rows * (columns + len(cascade.reductions)) * PARTIAL_BYTES
-        fused += machine.costs.byte * 2 * partials + machine.costs.launch
+        fused += costs.byte * 2 * partials + costs.launch
     if cascade.across:
         sums = batch * steps * sum(iteration_of(op).extent("n") for op in cascade.across)
         added = PARTIAL_BYTES * sums * ceil_div(rows, rows_of_block(cascade))
-        fused = max(fused, machine.costs.byte * added) + machine.costs.byte * SUM_BYTES * sums
-        fused += 2 * machine.costs.launch
+        fused = max(fused, costs.byte * added) + costs.byte * SUM_BYTES * sums
+        fused += 2 * costs.launch
     scores = sum(element_of(op.results[0].type).size for op in cascade.scores)
     weights = sum(element_of(op.operands[0].type).size for op in (*cascade.products, *cascade.across))
     is_stored = bool(cascade.reductions) or len(cascade.scores) > 1
     moved = 2 * batch * rows * steps * ((scores + weights) if is_stored else weights)
     launches = len(first) + len(last) + len(cascade.across) - 1 + bool(cascade.reductions)
-    stored = max(batch * rows * work / BUSY_ALONE, loaded)
-    stored += machine.costs.byte * moved + machine.costs.launch * launches
+    stored = max(batch * rows * work / costs.cascades.busy_alone, loaded)
+    stored += costs.byte * moved + costs.launch * launches
     return CascadeCost(fused / machine.sms, stored / machine.sms)

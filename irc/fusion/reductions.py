@@ -39,9 +39,6 @@ from irc.ir.walks import operands_behind, reached
 MAX_OF_ROW = 4
 """Reductions of one kernel, at most, that share a row alone: a block has a tile of the array of each in registers."""
 
-MAX_SMALL = 4 << 20
-"""Bytes of an array that the memory of a large GPU gives in the time of a launch."""
-
 Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, frozenset[SSAValue]]]
 """Reductions by the shape that they run over and the axes, in program order, each with the arrays that it may read:
 fewer when other kernels have taken what it needs."""
@@ -255,13 +252,13 @@ def _absorb_of_row(graph: FusionGraph, cluster: Cluster, reductions: Mapping[int
     """Of the reductions that are alike, those that combine another small array with the row that the cluster combines
     one with, as of keys and values with one word: each is over before a launch of its own has begun."""
     anchors = [i for i in bits(cluster.members) if _is_same_reduction(graph, i, cluster)]
-    if graph.machine.exact_tiles or _bytes_ahead(graph, anchors) > MAX_SMALL:
+    if graph.machine.exact_tiles or _bytes_ahead(graph, anchors) > graph.machine.costs.small_bytes:
         return
     rows = set[SSAValue]().union(*(_rows_ahead(graph, i) for i in anchors))
     for i in reductions:
         if len(anchors) == MAX_OF_ROW or not graph.is_free(i) or rows.isdisjoint(_rows_ahead(graph, i)):
             continue
-        is_small = _bytes_ahead(graph, [i]) <= MAX_SMALL
+        is_small = _bytes_ahead(graph, [i]) <= graph.machine.costs.small_bytes
         depends = cluster.downstream & graph.cluster_of[i].members or graph.cluster_of[i].downstream & cluster.members
         if is_small and not depends and _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
             _label(graph, i, cluster)

@@ -27,9 +27,6 @@ COLUMNS = 32
 TALL = 64
 """Rows of a tile that use a right operand often enough."""
 
-FOLLOWING = 0.1
-"""What follows an element: exponentials and shuffles, which a kernel of its own hides behind its loads."""
-
 
 @dataclass(frozen=True)
 class RowCost:
@@ -72,7 +69,7 @@ def row_cost(product: Operation, count: int, columns: int) -> RowCost | None:
         """Of all SMs busy with tiles of `TALL` rows."""
         rounds = ceil_div(ceil_div(rows, height), sms)
         busy = ceil_div(rows, TALL) / sms * tile_time(TALL)
-        return rounds * tile_time(height) - busy + rounds * height * columns * FOLLOWING
+        return rounds * tile_time(height) - busy + rounds * height * columns * costs.row_following
 
     stored = 2 * costs.byte * rows * columns * min(result.size, 4) / sms
     return RowCost(columns, min(map(lost, costs.row_tiles)), costs.launch / sms + stored)

@@ -15,20 +15,11 @@ from itertools import permutations
 
 import numpy as np
 
+from irc.ir.target_costs import ACCESSES
 from irc.layout.fragment import Fragment
 from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, Addresses, wavefronts
 from irc.layout.shared import IDENTITY, SharedLayout, Swizzle, plain
 from irc.layout.traffic import Traffic, shared_addresses, shared_traffic, shared_vector
-
-REQUEST_CYCLES = 1.0
-"""Cycles of a multiprocessor for an instruction on shared memory beside its wavefronts: its address, four integer
-instructions at four a cycle."""
-
-REPLAY_CYCLES = 2.0
-"""Cycles for a wavefront that a conflict makes necessary, beside its own: the instruction is issued again."""
-
-MOVE_CYCLES = 0.5
-"""A byte permutation of a warp: 64 lanes a cycle (CUDA C++ Programming Guide, "Arithmetic Instructions")."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,7 @@ class Exchange:
 
 def side_cycles(side: Traffic) -> float:
     """Cycles for the requests to shared memory of one side."""
-    return side.units + side.requests * REQUEST_CYCLES + (side.units - side.ideal) * REPLAY_CYCLES
+    return side.units + side.requests * ACCESSES.shared_request + (side.units - side.ideal) * ACCESSES.replay
 
 
 def led_by(fragment: Fragment, dim: int) -> Fragment:
@@ -91,7 +82,7 @@ def move_cycles(elements: int, in_order: bool, vector: int, size: int) -> float:
     if size >= BANK_BYTES or (in_order and vector * size >= BANK_BYTES):
         return 0.0
     each = 1.0 if vector * size < BANK_BYTES else (BANK_BYTES - size) / BANK_BYTES
-    return elements / WARP * each * MOVE_CYCLES
+    return elements / WARP * each * ACCESSES.move
 
 
 def _swizzled(source: Fragment, target: Fragment, order: Sequence[int], size: int, word: int) -> Exchange:

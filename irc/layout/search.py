@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, prod
 
+from irc.ir.target_costs import ACCESSES
 from irc.layout.access import MemoryAccess
 from irc.layout.box import box_of
 from irc.layout.candidates import candidates, within_warps
@@ -29,7 +30,7 @@ from irc.layout.cost import (
     waste,
     work_cycles,
 )
-from irc.layout.exchange import REQUEST_CYCLES, Exchange, exchange, move_cycles
+from irc.layout.exchange import Exchange, exchange, move_cycles
 from irc.layout.fragment import Fragment
 from irc.layout.requests import BANK_BYTES, WARP, WAVEFRONT_BYTES, WIDEST
 from irc.layout.staging import Staged, copied_traffic, staged
@@ -336,7 +337,7 @@ class _Search:
         requests = held / WARP / vector
         wavefronts = max(requests, held * size / WAVEFRONT_BYTES if held <= prod(self.problem.shape) else 0.0)
         in_order = kind.first == dim or kind.runs[dim] == 1
-        return requests * REQUEST_CYCLES + wavefronts + move_cycles(int(held), in_order, vector, size)
+        return requests * ACCESSES.shared_request + wavefronts + move_cycles(int(held), in_order, vector, size)
 
     def _way_bound(self, use: Use, fragment: Fragment) -> float:
         kind, size = _kind(fragment), use.access.element_bytes

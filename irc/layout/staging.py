@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
+from irc.ir.target_costs import ACCESSES
 from irc.layout.access import MemoryAccess
 from irc.layout.box import Box, box_of
 from irc.layout.box_traffic import SMALL, Reads, Side, box_writes, inside
-from irc.layout.cost import INSTRUCTION_CYCLES
 from irc.layout.cute import IntTuple, Layout
 from irc.layout.fragment import Fragment
 from irc.layout.lane_swizzles import LaneSwizzle, best_lane_swizzle, exchanged
@@ -31,10 +31,6 @@ SWIZZLED = 8
 
 NEARLY = 1.02
 """How near to the fewest wavefronts no more swizzles are tried."""
-
-SMALLER = 1.05
-"""The wavefronts, over the fewest, that a smaller box may take: more of its blocks share a multiprocessor. On an H200 a
-permutation of 27416x6075 bytes took 132 us in boxes of 40 KB, and 101 in boxes of 23 KB (with 4 % more wavefronts)."""
 
 LOOKED_AT = 16
 """Threads whose values are compared."""
@@ -71,7 +67,7 @@ class Staged:
 
     @property
     def cycles(self) -> float:
-        return self.writes.units + self.reads.units + self.instructions * INSTRUCTION_CYCLES
+        return self.writes.units + self.reads.units + self.instructions * ACCESSES.instruction
 
 
 def staged_bytes(layout: SharedLayout, box: Box, size: int) -> int:
@@ -126,7 +122,7 @@ def _best(layouts: Sequence[SharedLayout], reads: Reads, writes: Side, among: Ad
 
     def cost(swizzle: LaneSwizzle) -> float:
         units = writes.units[among] + reads.side(swizzle, among).units
-        return float(units.min()) + reads.requests * _exchange_instructions(swizzle) * INSTRUCTION_CYCLES
+        return float(units.min()) + reads.requests * _exchange_instructions(swizzle) * ACCESSES.instruction
 
     side, swizzle = reads.side((), among), ()
     if reads.has_runs:
@@ -134,7 +130,7 @@ def _best(layouts: Sequence[SharedLayout], reads: Reads, writes: Side, among: Ad
         swizzle = best_lane_swizzle(reads.run, cost, fewest * NEARLY)
         side = reads.side(swizzle, among)
     units = writes.units[among] + side.units
-    nearly = np.flatnonzero(units <= units.min() * SMALLER)
+    nearly = np.flatnonzero(units <= units.min() * ACCESSES.smaller_box)
     best = min(map(int, nearly), key=lambda at: (layouts[among[at]].size, units[at]))
     return Staged(
         layouts[among[best]],

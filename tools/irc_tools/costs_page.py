@@ -20,6 +20,10 @@ def costs_page() -> str:
         "Costs": costs,
         "OperandCosts": [each.operand for each in costs],
         "WindowCosts": [each.windows for each in costs],
+        "WarpGroupCosts": [each.warp_groups for each in costs],
+        "CascadeCosts": [each.cascades for each in costs],
+        "KernelCosts": [each.kernels for each in costs],
+        "AccessCosts": [each.accesses for each in costs],
     }
     module = ast.parse(getsource(target_costs))
     classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
