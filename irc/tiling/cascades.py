@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Block, SSAValue
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of, is_crosswise
 from irc.dialects import tile
@@ -31,11 +31,11 @@ from irc.tiling.index_maps import DomainDim, atoms, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
 from irc.tiling.predicates import Inequalities, Sum, Support, tested
 from irc.tiling.products import dot_of, dot_operand
-from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
+from irc.tiling.program import Axis, ProgramTiling, Shape
 from irc.tiling.reductions import ReduceStage, depth_of
 from irc.tiling.references import References, Values
 from irc.tiling.scalar_body import Body
-from irc.tiling.stage import Stage
+from irc.tiling.stage import Stage, iteration_with
 from irc.tiling.sums_across import SumAcross
 
 TILE = {"m": 64, "k": 64}
@@ -150,11 +150,8 @@ def emit_cascade(program: ProgramTiling, plan: CascadePlan, results: Sequence[Re
     m, n = plan.m[0], plan.n[0]
     rows = config.tile.get("m", TILE["m"])
     dims = [*plan.batch, m]
-    loop = tile.ForTilesOp(
-        [d.extent for d in dims], [1] * len(plan.batch) + [rows], schedule=config.schedule, group=config.group
-    )
-    loop.location = program.op.location
-    program.op.body.block.add_op(loop)
+    steps = [1] * len(plan.batch) + [rows]
+    loop = program.over_tiles([d.extent for d in dims], steps, schedule=config.schedule, group=config.group)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     zero = Stage(program, loop.body.block, [], {}).index(0)
     axes = [Axis(m, loop.offsets[-1], rows), Axis(n, zero, n.extent)]
@@ -209,7 +206,7 @@ class _Walk:
         rows, columns = stage.axes
         initial = [self._start(r, (rows.extent, 1)) for r in (*plan.reductions, *references.followed)]
         initial += [stage.splat(0, dot.type, stage.shape, dot.location) for dot in plan.products]
-        block = Block(arg_types=[INDEX, *(v.type for v in initial)])
+        block = iteration_with(initial)
         bounds, offset, scalars = None, block.args[0], stage.scalars
         if plan.outer:
             bounds, offset, scalars = self._flattened(block, plan.outer[0])
@@ -237,13 +234,11 @@ class _Walk:
             found.append(inner.insert(dot_of(dot, a, b, total), dot.location))
         for each in self.across:
             each.add()
-        inner.insert(scf.YieldOp(*found), self.program.op.location)
-        loop = scf.ForOp(*(bounds or (*self._bounds(), stage.index(self.step))), initial, Region(block))
-        loop.location = plan.products[0].location
-        stage.block.add_op(loop)
-        ended: dict[Reduced, SSAValue] = dict(zip(plan.reductions, loop.results, strict=False))
-        stage.computed |= {**ended, **dict(zip(references.followed, loop.results[len(roots) :], strict=False))}
-        stage.computed |= dict(zip(plan.products, loop.results[-len(plan.products) :], strict=True))
+        bounds = bounds or (*self._bounds(), stage.index(self.step))
+        values = stage.loop(bounds, initial, block, found, plan.products[0].location)
+        ended: dict[Reduced, SSAValue] = dict(zip(plan.reductions, values, strict=False))
+        stage.computed |= {**ended, **dict(zip(references.followed, values[len(roots) :], strict=False))}
+        stage.computed |= dict(zip(plan.products, values[-len(plan.products) :], strict=True))
         references.catch_up(stage, ended)
         for node in plan.reductions:
             stage.computed[node] = self._finished(node, stage.computed[node])
@@ -325,7 +320,7 @@ class _Walk:
         if node.op not in self.references.relative:
             return value
 
-        def finished(body: Body, args: list[SSAValue]) -> SSAValue:
+        def finished(body: Body, args: Sequence[SSAValue]) -> SSAValue:
             start, nothing = (body.constant(x, node.type) for x in (self._least(node), _nothing(node)))
             return body.select(body.compare("oeq", args[0], start), nothing, args[0])
 

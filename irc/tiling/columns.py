@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, prod
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import LocationAttr, TensorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from irc.dialects import tile
 from irc.ir.iteration import iteration_of
@@ -27,11 +26,12 @@ from irc.tiling.groups import Result
 from irc.tiling.index_maps import Coords, DomainDim, Lin, atoms, constant, lin_of, new_dim, point, substitute
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node, walk_nodes
-from irc.tiling.program import INDEX, Axis, ProgramTiling
+from irc.tiling.program import Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import Body
 from irc.tiling.scalars import combine
 from irc.tiling.sizes import matmul_depth, matmul_tiles
+from irc.tiling.stage import iteration_with
 from irc.tiling.view_bounds import bounded_load
 
 Factors = list[tuple[Node, Node]]
@@ -129,9 +129,7 @@ def emit_columns(program: ProgramTiling, plan: ColumnsPlan, results: Sequence[Re
     dims = [*plan.batch, *n]
     widths = _widths(n, config.tile)
     steps = [*(1 for _ in plan.batch), *widths]
-    loop = tile.ForTilesOp([d.extent for d in dims], steps, schedule=config.schedule)
-    loop.location = program.op.location
-    program.op.body.block.add_op(loop)
+    loop = program.over_tiles([d.extent for d in dims], steps, schedule=config.schedule)
     block = loop.body.block
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     k = [d for space in plan.k for d in space]
@@ -143,7 +141,8 @@ def emit_columns(program: ProgramTiling, plan: ColumnsPlan, results: Sequence[Re
     dots = list(dict.fromkeys(dot for row in rows for _, node in row for dot in _dots(node)))
     points = [plan.contracted(program, values) for values in walk.places(k[-1] if k else None)]
     factors = {dot: [_factors(program, dot, at) for at in points] for dot in dots}
-    sums = _sum(ReduceStage(program, block, [parts, *columns], scalars), walk.loops, dots, factors)
+    stage = ReduceStage(program, block, [parts, *columns], scalars)
+    sums = _walked(stage, walk.loops, dots, factors, [stage.splat(0, d.type, stage.shape, d.location) for d in dots])
     if walk.parts is not None:
         sums = _joined(outer, dots, sums)
     outer.computed |= dict(zip(dots, sums, strict=True))
@@ -183,14 +182,6 @@ def _bounded(program: ProgramTiling, node: Node) -> Node:
     return node if load is None else load
 
 
-def _sum(
-    stage: ReduceStage, loops: Sequence[DomainDim], dots: Sequence[Dot], factors: Mapping[Dot, Factors]
-) -> list[SSAValue]:
-    """The sums over all steps: a loop for each dimension that has several places, one in the other."""
-    initial = [stage.splat(0, dot.type, stage.shape, dot.location) for dot in dots]
-    return _walked(stage, loops, dots, factors, initial)
-
-
 def _walked(
     stage: ReduceStage,
     loops: Sequence[DomainDim],
@@ -198,31 +189,30 @@ def _walked(
     factors: Mapping[Dot, Factors],
     totals: Sequence[SSAValue],
 ) -> list[SSAValue]:
+    """The sums so far and those over all steps: a loop for each dimension that has several places, one in the other."""
     if not loops:
         return [_added(stage, dot, factors[dot], total) for dot, total in zip(dots, totals, strict=True)]
     dim, *inner = loops
     if dim.extent == 1:
         return _walked(stage, inner, dots, factors, totals)
-    block = Block(arg_types=[INDEX, *(value.type for value in totals)])
+    block = iteration_with(totals)
     inside = ReduceStage(stage.program, block, stage.axes, {**stage.scalars, dim: block.args[0]})
     found = _walked(inside, inner, dots, factors, block.args[1:])
-    inside.insert(scf.YieldOp(*found), stage.program.op.location)
-    loop = scf.ForOp(stage.index(0), stage.index(dim.extent), stage.index(1), list(totals), Region(block))
-    loop.location = dots[0].location
-    stage.block.add_op(loop)
-    return list(loop.results)
+    bounds = stage.index(0), stage.index(dim.extent), stage.index(1)
+    return stage.loop(bounds, totals, block, found, dots[0].location)
 
 
 def _added(stage: ReduceStage, dot: Dot, factors: Factors, total: SSAValue) -> SSAValue:
     """The sum so far and the products of a step, one after the other."""
     tiles = [stage.tile(node) for pair in factors for node in pair]
-    op = tile.MapOp([total, *tiles], TensorType(dot.type, stage.shape))
-    body = Body(op.body.block, dot.location)
-    value, *arguments = op.body.block.args
-    for pair, of in zip(zip(arguments[::2], arguments[1::2], strict=True), factors, strict=True):
-        value = multiply_add(body, dot, value, pair, of)
-    finish(body, value)
-    return stage.insert(op, dot.location)
+
+    def added(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+        value = args[0]
+        for pair, of in zip(zip(args[1::2], args[2::2], strict=True), factors, strict=True):
+            value = multiply_add(body, dot, value, pair, of)
+        return value
+
+    return stage.map([total, *tiles], dot.type, stage.shape, added, dot.location)
 
 
 def _joined(stage: ReduceStage, dots: Sequence[Dot], totals: Sequence[SSAValue]) -> list[SSAValue]:
@@ -232,8 +222,6 @@ def _joined(stage: ReduceStage, dots: Sequence[Dot], totals: Sequence[SSAValue])
     body = Body(op.body.block, dots[0].location)
     pairs = zip(op.body.block.args[: len(dots)], op.body.block.args[len(dots) :], strict=True)
     sums = [combine(body, "sum", dot.source, *pair) for dot, pair in zip(dots, pairs, strict=True)]
-    end = tile.YieldOp(*sums)
-    end.location = body.location
-    op.body.block.add_op(end)
+    finish(body, *sums)
     stage.insert(op, body.location)
     return list(op.outputs)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from irc.dialects import tile
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
-from irc.ir.rewriting import give_location
+from irc.tiling.map_body import Formula
 from irc.tiling.nodes import Reduced
 from irc.tiling.program import Shape
 from irc.tiling.scalar_body import Body, Scalar
@@ -50,18 +50,11 @@ def combined(body: Body, node: Reduced, args: Sequence[SSAValue]) -> list[SSAVal
     return [body.select(test, b, a), body.select(test, j, i)]
 
 
-Formula = Callable[[Body, list[SSAValue]], SSAValue]
-
-
 def map_tiles(
     stage: Stage, node: Reduced, inputs: Sequence[SSAValue], shape: Shape, formula: Formula, like: int = 0
 ) -> SSAValue:
     """A tile of `shape` and of the element type of input number `like`."""
-    op = tile.MapOp(inputs, TensorType(tile.element_type_of(inputs[like].type), shape))
-    body = Body(op.body.block, node.location)
-    body.block.add_op(tile.YieldOp(formula(body, list(op.body.block.args))))
-    give_location(op, node.location)
-    return stage.insert(op, node.location)
+    return stage.map(inputs, tile.element_type_of(inputs[like].type), shape, formula, node.location)
 
 
 def combine_tiles(

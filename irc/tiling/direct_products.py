@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 
-from irc.dialects import tile
-from irc.ir.discardable import UNROLL
 from irc.tiling.index_maps import DomainDim
-from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node
-from irc.tiling.program import INDEX, ProgramTiling
+from irc.tiling.program import ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import Body, Scalar, cast, is_float
-from irc.tiling.stage import Stage
+from irc.tiling.stage import Stage, iteration_with
 
 MAX_UNROLLED = 64
 """Steps of a loop that is unrolled as a whole."""
@@ -36,26 +32,23 @@ def accumulate_directly(
     """One loop over K for all the products, of these operands; their sums become the tiles of their nodes."""
     dots = list(factors)
     initial = [stage.splat(0, d.type, stage.shape, d.location) for d in dots]
-    block = Block(arg_types=[INDEX, *(v.type for v in initial)])
+    block = iteration_with(initial)
     inner = ReduceStage(program, block, stage.axes, {**stage.scalars, k: block.args[0]})
     results = [_sum(inner, dot, factors[dot], acc) for dot, acc in zip(dots, block.args[1:], strict=True)]
-    inner.insert(scf.YieldOp(*results), program.op.location)
-    loop = scf.ForOp(stage.index(0), stage.index(k.extent), stage.index(1), initial, Region(block))
-    loop.location = dots[0].location
+    bounds = stage.index(0), stage.index(k.extent), stage.index(1)
     unroll = k.extent if k.extent <= MAX_UNROLLED else UNROLLED
-    loop.attributes[UNROLL] = IntegerAttr(unroll, i64)
-    stage.block.add_op(loop)
-    for dot, value in zip(dots, loop.results, strict=True):
-        stage.computed[dot] = value
+    sums = stage.loop(bounds, initial, block, results, dots[0].location, unroll)
+    stage.computed |= dict(zip(dots, sums, strict=True))
 
 
 def _sum(stage: Stage, dot: Dot, factors: tuple[Node, Node], acc: SSAValue) -> SSAValue:
     """The sum so far and one more product, in the accumulator's type."""
-    op = tile.MapOp([acc, *map(stage.tile, factors)], TensorType(dot.type, stage.shape))
-    body = Body(op.body.block, dot.location)
-    total, *arguments = op.body.block.args
-    finish(body, multiply_add(body, dot, total, arguments, factors))
-    return stage.insert(op, dot.location)
+    tiles = [acc, *map(stage.tile, factors)]
+
+    def total(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+        return multiply_add(body, dot, args[0], args[1:], factors)
+
+    return stage.map(tiles, dot.type, stage.shape, total, dot.location)
 
 
 def multiply_add(

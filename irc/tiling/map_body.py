@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -30,10 +30,15 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
     return tuple(max(extents) for extents in zip(*shapes, strict=True))
 
 
-def finish(body: Body, value: SSAValue) -> None:
-    op = tile.YieldOp(value)
+def finish(body: Body, *values: SSAValue) -> None:
+    """Ends a body that gives these scalars."""
+    op = tile.YieldOp(*values)
     op.location = body.location
     body.block.add_op(op)
+
+
+Formula = Callable[[Body, Sequence[SSAValue]], SSAValue]
+"""Builds the scalar that a map gives from those of its operands."""
 
 
 class MapBuilder:

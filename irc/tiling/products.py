@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from irc.analysis.block_sums import is_block_sum
 from irc.analysis.op_classes import precision_of
@@ -31,11 +31,11 @@ from irc.tiling.grouped_products import Groups
 from irc.tiling.groups import Result
 from irc.tiling.index_maps import Div, DomainDim, Lin, atoms, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Joined, Load, Node, Reduced, Test
-from irc.tiling.program import INDEX, Axis, ProgramTiling
+from irc.tiling.program import Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
 from irc.tiling.scalar_body import is_unsigned
 from irc.tiling.sizes import matmul_depth, matmul_tiles
-from irc.tiling.stage import Stage
+from irc.tiling.stage import Stage, iteration_with
 from irc.tiling.taps import Steps, Taps
 from irc.tiling.view_bounds import bounded_load
 
@@ -189,15 +189,13 @@ def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Resu
     bm, bn = matmul_tiles(m, n, config.tile)
     cluster = config.cluster or (1, 1)
     rows = m.extent if plan.groups is None else plan.groups.rows(m, bm * cluster[0])
-    loop = tile.ForTilesOp(
+    loop = program.over_tiles(
         [*(d.extent for d in plan.batch), rows, n.extent],
         [1] * len(plan.batch) + [bm, bn],
         schedule=config.schedule,
         group=config.group,
         cluster=cluster if prod(cluster) > 1 else None,
     )
-    loop.location = program.op.location
-    program.op.body.block.add_op(loop)
     scalars = dict(zip(plan.batch, loop.offsets, strict=False))
     axes = [Axis(m, loop.offsets[-2], bm), Axis(n, loop.offsets[-1], bn)]
     limits: Limits | None = None
@@ -295,7 +293,7 @@ class _Loop:
     def add(self, begin: SSAValue, end: SSAValue, sums: Sequence[SSAValue], *, has_end: bool = False) -> list[SSAValue]:
         """From where to where; adds to what is summed so far. has_end: whether a step may go beyond the end."""
         program, contracted = self.program, self.contracted
-        block = Block(arg_types=[INDEX, *(v.type for v in sums)])
+        block = iteration_with(sums)
         row_axis, column_axis = self.stage.axes
         k_axis, scalars = self._step(block, end if has_end else None)
         left = ReduceStage(program, block, [row_axis, k_axis], scalars)
@@ -311,11 +309,8 @@ class _Loop:
                 results.append(self._add_block(block, scalars, dot, a, b))
                 continue
             results.append(left.insert(dot_of(dot, a, b, acc), dot.location))
-        left.insert(scf.YieldOp(*results), program.op.location)
-        loop = scf.ForOp(begin, end, self.stage.index(self.step), sums, Region(block))
-        loop.location = self.dots[0].location
-        self.stage.block.add_op(loop)
-        return list(loop.results)
+        bounds = begin, end, self.stage.index(self.step)
+        return self.stage.loop(bounds, sums, block, results, self.dots[0].location)
 
     def _step(self, block: Block, end: SSAValue | None) -> tuple[Axis, dict[DomainDim, SSAValue]]:
         """The axis of a step, whose own elements end at `end`, if it may begin anywhere, and the dimensions that are

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
@@ -82,6 +83,13 @@ class ProgramTiling:
     def result_argument(self, result: int) -> int:
         """The number of the argument that is this result."""
         return len(self.op.body.block.args) - self.op.result_count + result
+
+    def over_tiles(self, extents: Sequence[int], steps: Sequence[int], **options: Any) -> tile.ForTilesOp:
+        """The loop over the tiles of a domain, at the end of the program."""
+        loop = tile.ForTilesOp(extents, steps, **options)
+        loop.location = self.op.location
+        self.op.body.block.add_op(loop)
+        return loop
 
     def resolve(self, lin: Lin) -> Lin:
         return self.domains.bindings.resolve(lin)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import Block, SSAValue
 
 from irc.dialects import tile
-from irc.ir.discardable import UNROLL
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
-from irc.ir.rewriting import give_location
 from irc.support.diagnostics import IrcError
 from irc.tiling.combiners import (
     combine_tiles,
@@ -29,6 +27,7 @@ from irc.tiling.combiners import (
 )
 from irc.tiling.groups import Result, cores
 from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
+from irc.tiling.map_body import finish
 from irc.tiling.nodes import (
     Choose,
     Constant,
@@ -39,10 +38,10 @@ from irc.tiling.nodes import (
     Test,
     walk_nodes,
 )
-from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
+from irc.tiling.program import Axis, ProgramTiling, Shape
 from irc.tiling.rescaling import lowest_of, maximum_of, moved_sum, scaled_sum, true_maximum, unless_infinite
 from irc.tiling.scalar_body import Body
-from irc.tiling.stage import Stage
+from irc.tiling.stage import Stage, iteration_with
 
 Step = Callable[["ReduceStage", list[SSAValue]], list[SSAValue]]
 
@@ -155,9 +154,8 @@ class ReduceStage(Stage):
         types = [TensorType(tile.element_type_of(p.type), shape) for p in parts]
         op = tile.ReduceOp(parts, axes, types)
         body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(*combined(body, node, list(op.body.block.args))))
-        give_location(op, node.location)
-        self.block.add_op(op)
+        finish(body, *combined(body, node, op.body.block.args))
+        self.insert(op, node.location)
         return op.results[len(parts) - 1]
 
     def store_all(self, results: Sequence[Result]) -> None:
@@ -178,20 +176,15 @@ class ReduceStage(Stage):
             self.splat(neutral(s.monoid, element_of(s.source)), s.type, self._carry_shape(), s.location) for s in scans
         ]
         arguments = [*initial, *carries]
-        block = Block(arg_types=[INDEX, *(v.type for v in arguments)])
+        block = iteration_with(arguments)
         stage = self._columns(Axis(column, block.args[0], chunk), block)
         for i, scan in enumerate(scans):
             stage.carries[scan] = block.args[1 + len(initial) + i]
         results = step(stage, list(block.args[1 : 1 + len(initial)]))
         results += [stage.next_carry(s) for s in scans]
-        stage.insert(scf.YieldOp(*results), self.program.op.location)
         bounds = (self.index(0), self.index(column.extent), self.index(chunk))
-        loop = scf.ForOp(*bounds, arguments, Region(block))
-        loop.location = self.program.op.location
-        if self.program.unroll > 1:
-            loop.attributes[UNROLL] = IntegerAttr(self.program.unroll, i64)
-        self.block.add_op(loop)
-        return list(loop.results[: len(initial)])
+        unroll = self.program.unroll if self.program.unroll > 1 else None
+        return self.loop(bounds, arguments, block, results, self.program.op.location, unroll)[: len(initial)]
 
     def _whole(self, column: DomainDim) -> ReduceStage:
         """The stage, in the same block, that holds all columns; made once, so that phases share its loads."""
@@ -320,16 +313,9 @@ class ReduceStage(Stage):
         axis = len(shape) - 1
         result = self.reduce(node, parts, [axis], (*shape[:-1], 1))
         if node.is_position and index_type(node) != node.type:
-            result = self._widened(node, result)
+            shape = tile.shape_of(result.type)
+            result = self.map([result], node.type, shape, lambda body, x: body(arith.ExtSIOp(x[0], i64)), node.location)
         self._keep(node, result)
-
-    def _widened(self, node: Reduced, index: SSAValue) -> SSAValue:
-        """The index in the type of the result."""
-        op = tile.MapOp([index], TensorType(node.type, tile.shape_of(index.type)))
-        body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(body(arith.ExtSIOp(op.body.block.args[0], i64))))
-        give_location(op, node.location)
-        return self.insert(op, node.location)
 
     def _keep(self, node: Reduced, result: SSAValue) -> None:
         """Makes a tile with one element a row the result of the reduction."""
@@ -361,8 +347,7 @@ class ReduceStage(Stage):
         value = self.tile(node.input, self.shape)
         op = tile.ScanOp([value], len(self.axes) - 1, [value.type])
         body = Body(op.body.block, node.location)
-        body.block.add_op(tile.YieldOp(*combined(body, node, list(op.body.block.args))))
-        give_location(op, node.location)
+        finish(body, *combined(body, node, op.body.block.args))
         scanned = self.insert(op, node.location)
         carry = self.carries.get(node)
         if carry is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import log
 
 from xdsl.dialects import arith, math, scf
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from irc.analysis.cascades import Cascade
@@ -77,15 +77,16 @@ class References:
         """A lagging reference now. part: the maximum or minimum of the step's columns."""
         assert self.lag is not None
         shape, distance = tile.shape_of(before.type), self.lag * log(2) / self.relative[node.op]
-        op = tile.MapOp([before, part], TensorType(i1, shape))
-        body, (old, new) = Body(op.body.block, node.location), op.body.block.args
-        growth = body(arith.SubfOp(old, new) if node.monoid == "min" else arith.SubfOp(new, old))
-        body.block.add_op(tile.YieldOp(body.compare("ogt", growth, body.constant(distance, growth.type))))
-        give_location(op, node.location)
-        grew = inner.insert(op, node.location)
+
+        def has_grown(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+            less, more = args if node.monoid == "max" else reversed(args)
+            growth = body(arith.SubfOp(more, less))
+            return body.compare("ogt", growth, body.constant(distance, growth.type))
+
+        grew = inner.map([before, part], i1, shape, has_grown, node.location)
         self._parts[node] = part
         self._grew.append(grew)
-        return map_tiles(inner, node, [before, part, grew], shape, _chosen)
+        return map_tiles(inner, node, [before, part, grew], shape, lambda body, x: body.select(x[2], x[1], x[0]))
 
     def rescaled(
         self, inner: ReduceStage, node: Reduced | Dot, before: Values, sums: Mapping[Dot, SSAValue]
@@ -108,7 +109,8 @@ class References:
         """Rescales values where a reference has been raised, in a branch that changes nothing of the other rows."""
         node, together = self.lagging[0], self._grew[0]
         for other in self._grew[1:]:
-            together = map_tiles(inner, node, [together, other], tile.shape_of(together.type), _either)
+            shape = tile.shape_of(together.type)
+            together = map_tiles(inner, node, [together, other], shape, lambda body, x: body(arith.OrIOp(x[0], x[1])))
         vote = inner.insert(tile.AnyOp(together), node.location)
         block = Block()
         inside = ReduceStage(self.program, block, inner.axes, inner.scalars)
@@ -147,7 +149,8 @@ class References:
             of = self._nodes[op]
             if of in references:
                 factor = self._factor(inner, of, before[of], coefficient)
-                value = map_tiles(inner, of, [value, factor], tile.shape_of(value.type), _product)
+                shape = tile.shape_of(value.type)
+                value = map_tiles(inner, of, [value, factor], shape, lambda body, x: body(arith.MulfOp(x[0], x[1])))
         return value
 
     def _factor(self, inner: ReduceStage, node: Reduced, before: SSAValue, coefficient: float) -> SSAValue:
@@ -156,7 +159,7 @@ class References:
         if key not in self._factors:
             now = inner.computed[node]
 
-            def factor(body: Body, args: list[SSAValue]) -> SSAValue:
+            def factor(body: Body, args: Sequence[SSAValue]) -> SSAValue:
                 distance = body(arith.SubfOp(args[0], args[1]))
                 scale = body.constant(abs(coefficient), distance.type)
                 scaled = distance if abs(coefficient) == 1 else body(arith.MulfOp(distance, scale))
@@ -176,16 +179,3 @@ def _is_used_behind(cascade: Cascade, value: SSAValue) -> bool:
         if is_row and user not in cascade.reductions and _is_used_behind(cascade, user.results[0]):
             return True
     return False
-
-
-def _chosen(body: Body, args: list[SSAValue]) -> SSAValue:
-    before, part, grew = args
-    return body.select(grew, part, before)
-
-
-def _either(body: Body, args: list[SSAValue]) -> SSAValue:
-    return body(arith.OrIOp(args[0], args[1]))
-
-
-def _product(body: Body, args: list[SSAValue]) -> SSAValue:
-    return body(arith.MulfOp(args[0], args[1]))

@@ -10,21 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from irc.dialects import tile
+from irc.ir.discardable import UNROLL
 from irc.support.diagnostics import IrcError
 from irc.support.integers import round_up
 from irc.tiling.index_maps import Div, DomainDim, Lin, Sym, affine, bounds, constant, lin_of, new_dim
-from irc.tiling.map_body import MapBuilder, broadcast, extents, finish
+from irc.tiling.map_body import Formula, MapBuilder, broadcast, extents, finish
 from irc.tiling.nodes import Apply, Bounded, Cast, Choose, Constant, Dot, Load, Node, Reduced, walk_nodes
 from irc.tiling.program import INDEX, Axis, ProgramTiling, Shape
 from irc.tiling.scalar_body import Body, Scalar, cast
 from irc.tiling.tile_numbers import TileNumbers
 from irc.tiling.view_bounds import bounded_load
+
+
+def iteration_with(carried: Sequence[SSAValue]) -> Block:
+    """The block of an iteration of a loop that carries values: its arguments are the place, and these."""
+    return Block(arg_types=[INDEX, *(value.type for value in carried)])
 
 
 class Stage:
@@ -93,6 +99,35 @@ class Stage:
         scalar = Body(self.block, location).constant(value, type)
         return self.insert(tile.SplatOp(scalar, TensorType(type, shape)), location)
 
+    def map(
+        self, inputs: Sequence[SSAValue], type: Attribute, shape: Shape, formula: Formula, location: LocationAttr
+    ) -> SSAValue:
+        """A tile of elements of a type, each computed by a formula from those of other tiles at its place."""
+        op = tile.MapOp(inputs, TensorType(type, shape))
+        body = Body(op.body.block, location)
+        finish(body, formula(body, op.body.block.args))
+        return self.insert(op, location)
+
+    def loop(
+        self,
+        bounds: tuple[SSAValue, SSAValue, SSAValue],
+        carried: Sequence[SSAValue],
+        block: Block,
+        results: Sequence[SSAValue],
+        location: LocationAttr,
+        unroll: int | None = None,
+    ) -> list[SSAValue]:
+        """What a loop carries in the end. block: of an iteration, by `iteration_with`, which leaves `results` to the
+        next."""
+        end = scf.YieldOp(*results)
+        end.location = self.program.op.location
+        block.add_op(end)
+        loop = scf.ForOp(*bounds, carried, Region(block))
+        if unroll is not None:
+            loop.attributes[UNROLL] = IntegerAttr(unroll, i64)
+        self.insert(loop, location)
+        return list(loop.results)
+
     # Coordinates
 
     def padded(self) -> dict[DomainDim, int]:
@@ -129,13 +164,14 @@ class Stage:
     def _gather_tile(self, sym: Sym) -> SSAValue:
         node = self.program.trace.gathers[sym]
         value = self.tile(node)
-        op = tile.MapOp([value], TensorType(INDEX, tile.shape_of(value.type)))
-        body = Body(op.body.block, node.location)
-        wide = cast(body, Scalar(op.body.block.args[0], node.source), i64)
-        wide = body(arith.MaxSIOp(wide, body.constant(0, i64)))
-        wide = body(arith.MinSIOp(wide, body.constant(max(sym.extent - 1, 0), i64)))
-        finish(body, body(arith.IndexCastOp(wide, INDEX)))
-        return self.insert(op, node.location)
+
+        def index(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+            wide = cast(body, Scalar(args[0], node.source), i64)
+            wide = body(arith.MaxSIOp(wide, body.constant(0, i64)))
+            wide = body(arith.MinSIOp(wide, body.constant(max(sym.extent - 1, 0), i64)))
+            return body(arith.IndexCastOp(wide, INDEX))
+
+        return self.map([value], INDEX, tile.shape_of(value.type), index, node.location)
 
     def own_positions(self, axis: int) -> SSAValue:
         """See `_own`."""
@@ -144,11 +180,13 @@ class Stage:
             assert at.dim is not None and at.end is not None
             positions, location = self.index_tile(at.dim), self.program.op.location
             end = self.insert(tile.SplatOp(at.end, TensorType(INDEX, (1,) * len(self.axes))), location)
-            op = tile.MapOp([positions, end], TensorType(INDEX, extents(positions)))
-            body, (position, end) = Body(op.body.block, location), op.body.block.args
-            beyond = body.constant(at.dim.extent, INDEX)
-            finish(body, body.select(body.compare("slt", position, end), position, beyond))
-            self._own[axis] = self.insert(op, location)
+            extent = at.dim.extent
+
+            def own(body: Body, args: Sequence[SSAValue]) -> SSAValue:
+                beyond = body.constant(extent, INDEX)
+                return body.select(body.compare("slt", *args), args[0], beyond)
+
+            self._own[axis] = self.map([positions, end], INDEX, extents(positions), own, location)
         return self._own[axis]
 
     def access(

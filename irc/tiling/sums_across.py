@@ -47,23 +47,18 @@ class SumAcross:
         held = ReduceStage(self.program, stage.block, [rows, whole], stage.scalars)
         self._out = ReduceStage(self.program, inner.block, [step, whole], inner.scalars)
         weights, operand = inner.tile(self.weights, inner.shape), held.tile(self._inside(dot.rhs), held.shape)
-        if self._is_swapped(step.extent):
-            zero = stage.splat(0, dot.type, (whole.extent, step.extent), dot.location)
-            value = inner.insert(dot_of(dot, self._turned(inner, operand), weights, zero), dot.location)
-            self._out.computed[dot] = self._turned(inner, value)
-        else:
-            zero = stage.splat(0, dot.type, self._out.shape, dot.location)
-            value = inner.insert(dot_of(dot, self._turned(inner, weights), operand, zero), dot.location)
-            self._out.computed[dot] = value
+        unit = WGMMA_ROWS * self.groups
+        is_swapped = step.extent % unit != 0 and self.columns.extent % unit == 0
+        shape = self._out.shape[::-1] if is_swapped else self._out.shape
+        lhs, rhs = (operand, weights) if is_swapped else (weights, operand)
+        zero = stage.splat(0, dot.type, shape, dot.location)
+        value = inner.insert(dot_of(dot, self._turned(inner, lhs), rhs, zero), dot.location)
+        self._out.computed[dot] = self._turned(inner, value) if is_swapped else value
 
     def add(self) -> None:
         """Adds the product of the step to what is stored."""
         argument = self.program.result_argument(self.result.index)
         self._out.store(argument, self.result.at, self.dot, add=True)
-
-    def _is_swapped(self, step: int) -> bool:
-        unit = WGMMA_ROWS * self.groups
-        return step % unit != 0 and self.columns.extent % unit == 0
 
     def _inside(self, node: Node) -> Node:
         rows, _ = self.stage.axes

@@ -190,10 +190,7 @@ def for_tiles(
     """The loop over all tiles; dimensions that are not in `tiles` go one by one. Without
     dimensions there is one tile."""
     extents, steps = [d.extent for d in plan_dims] or [1], [tiles.get(d, 1) for d in plan_dims] or [1]
-    op = tile.ForTilesOp(extents, steps, schedule=config.schedule, group=config.group)
-    op.location = program.op.location
-    program.op.body.block.add_op(op)
-    return op
+    return program.over_tiles(extents, steps, schedule=config.schedule, group=config.group)
 
 
 def _roots(program: ProgramTiling, plan: GroupTiling) -> list[Node]:
