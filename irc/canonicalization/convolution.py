@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -26,15 +25,6 @@ from irc.dialects.nd.terms import Term
 from irc.ir.rewriting import Inserter
 
 
-def _rebuilt(op: nd.ConvOp, at: Inserter, **changed: Any) -> SSAValue:
-    """The convolution with other operands or numbers."""
-    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes", "taps")
-    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
-    numbers |= {"x": op.x, "kernel": op.kernel, "groups": integer(op.groups), "element": nd.element_of(op.result)}
-    numbers |= {"flipped": op.is_flipped, "batch_groups": integer(op.batch_groups), "parts": ints(op.parts)}
-    return at.value(nd.ConvOp(**(numbers | changed)))
-
-
 def _through(permute: nd.PermuteOp, axes: Sequence[int]) -> tuple[int, ...]:
     """The axes of what is permuted that the axes of the result are."""
     return tuple(in_order(ints(permute.permutation), axes))
@@ -42,14 +32,14 @@ def _through(permute: nd.PermuteOp, axes: Sequence[int]) -> tuple[int, ...]:
 
 def permuted_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     permute = defined_by(op.x, nd.PermuteOp)
-    return None if permute is None else _rebuilt(op, at, x=permute.x, x_axes=_through(permute, ints(op.x_axes)))
+    return None if permute is None else at.value(op.changed(x=permute.x, x_axes=_through(permute, ints(op.x_axes))))
 
 
 def permuted_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     permute = defined_by(op.kernel, nd.PermuteOp)
     if permute is None:
         return None
-    return _rebuilt(op, at, kernel=permute.x, kernel_axes=_through(permute, ints(op.kernel_axes)))
+    return at.value(op.changed(kernel=permute.x, kernel_axes=_through(permute, ints(op.kernel_axes))))
 
 
 def flipped_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
@@ -60,7 +50,7 @@ def flipped_kernel(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     axes = {axis for axis in ints(flip.axes) if shape[axis] != 1}
     if axes != {axis for axis in spatial if shape[axis] != 1}:
         return None
-    return _rebuilt(op, at, kernel=flip.x, flipped=not op.is_flipped)
+    return at.value(op.changed(kernel=flip.x, flipped=not op.is_flipped))
 
 
 def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
@@ -73,7 +63,7 @@ def permuted_result(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:
 def with_result(op: nd.ConvOp, order: Sequence[int], at: Inserter) -> SSAValue:
     """The permuted result of a convolution, as one of its own."""
     axes = in_order(range(len(order)), ints(op.result_axes))
-    return _rebuilt(op, at, result_axes=[order.index(axis) for axis in axes])
+    return at.value(op.changed(result_axes=[order.index(axis) for axis in axes]))
 
 
 def made_for_another(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
@@ -86,7 +76,7 @@ def made_for_another(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
     order = [axes[0], *axes[2:], axes[1]]
     made = with_result(conv, order, at)
     x_axes = in_order(range(rank), ints(op.x_axes))
-    return _rebuilt(op, at, x=made, x_axes=[order.index(axis) for axis in x_axes])
+    return at.value(op.changed(x=made, x_axes=[order.index(axis) for axis in x_axes]))
 
 
 def padded_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
@@ -98,7 +88,7 @@ def padded_x(op: nd.ConvOp, at: Inserter) -> SSAValue | None:
         return None
     sides = {"low": (low, op.low), "high": (high, op.high)}
     wider = {name: [a + b for a, b in zip(more[2:], ints(own), strict=True)] for name, (more, own) in sides.items()}
-    return _rebuilt(op, at, x=pad.x, **wider)
+    return at.value(op.changed(x=pad.x, **wider))
 
 
 def product(op: nd.ConvOp, at: Inserter) -> SSAValue | None:

@@ -238,20 +238,7 @@ def _at_place(pool: Pool, place: tuple[int, ...], others: dict[SSAValue, SSAValu
     conv, padding = pool.conv, _padding(pool, place)
     assert padding is not None
     low, high = padding
-    new = nd.ConvOp(
-        conv.x,
-        conv.kernel,
-        strides=pool.strides,
-        low=low,
-        high=high,
-        dilation=ints(conv.dilation),
-        x_axes=ints(conv.x_axes),
-        kernel_axes=ints(conv.kernel_axes),
-        result_axes=ints(conv.result_axes),
-        flipped=conv.is_flipped,
-        element=element_of(conv.result),
-        location=conv.location,
-    )
+    new = conv.changed(strides=pool.strides, low=low, high=high)
     new.attributes |= conv.attributes
     values: dict[SSAValue, SSAValue] = {**others, conv.result: at.value(new)}
     for op in pool.between:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import is_product, shape_of
 from irc.dialects.nd import ConvOp, MatmulOp, PermuteOp, ReshapeOp, SumOp
-from irc.dialects.nd.base import integer, ints
+from irc.dialects.nd.base import ints
 from irc.dialects.nd.convolution import placed
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
@@ -71,17 +70,12 @@ def _split_convolution(op: ConvOp, parts: int, insert: Insert, *, columns_last: 
     dims = iteration.along(iteration.inputs[0].map, "k")
     by_dim = dict(zip(dims, counts, strict=False))
     cuts = [by_dim.get(i, 1) for i, dim in enumerate(iteration.dims) if dim.role == "k"]
-    names = ("strides", "low", "high", "dilation", "input_dilation", "x_axes", "kernel_axes", "result_axes", "taps")
-    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
-    numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
-    numbers |= {"flipped": op.is_flipped, "element": element_of(op.result.type)}
-    order: tuple[int, ...] = ()
+    axes, order = ints(op.result_axes), tuple[int, ...]()
     if columns_last:
         rank = len(op.result_shape)
         last = (0, rank - 1, *range(1, rank - 1))
-        order = placed(last, numbers["result_axes"] or tuple(range(rank)))
-        numbers["result_axes"] = last
-    found = ConvOp(op.x, op.kernel, **numbers, parts=cuts, location=op.location)
+        axes, order = last, placed(last, axes or tuple(range(rank)))
+    found = op.changed(result_axes=axes, parts=cuts)
     insert(found)
     return SplitProduct(op, (found.result,), tuple(range(len(cuts))), order=order)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -37,6 +37,13 @@ from irc.support.integers import ceil_div
 MAX_TAPS = 80
 """Products of a sum up to which these are unrolled, as the places of a pool are: 3x3 taps of 8 channels in a group are
 72."""
+
+
+_NUMBERS = ("strides", "low", "high", "dilation", "input_dilation")
+"""The properties that have a number for each spatial axis."""
+
+_ORDERS = ("x_axes", "kernel_axes", "result_axes")
+"""Those that say where axes are."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +132,9 @@ class ConvOp(NdOp, IterationInterface):
         numbers = (strides or ones, low or zeros, high or zeros, dilation or ones, input_dilation or ones)
         shapes = in_order(shape_of(x), x_axes), in_order(shape_of(kernel), kernel_axes)
         shape = (*parts, *placed(conv_shape(*shapes, *numbers, batch_groups=batch_groups), result_axes))
-        names = ("strides", "low", "high", "dilation", "input_dilation")
-        orders = {"x_axes": x_axes, "kernel_axes": kernel_axes, "result_axes": result_axes}
+        orders = dict(zip(_ORDERS, (x_axes, kernel_axes, result_axes), strict=True))
         properties = {
-            **dict(zip(names, numbers, strict=True)),
+            **dict(zip(_NUMBERS, numbers, strict=True)),
             "groups": groups,
             **{name: () if list(axes) == sorted(axes) else axes for name, axes in orders.items()},
             "flipped": flipped,
@@ -137,6 +143,13 @@ class ConvOp(NdOp, IterationInterface):
             "taps": taps,
         }
         self.setup([x, kernel], [tensor(shape, element or element_of(x))], properties, location)
+
+    def changed(self, **changes: Any) -> ConvOp:
+        """A convolution with other operands, numbers or element type."""
+        own: dict[str, Any] = {name: ints(getattr(self, name)) for name in (*_NUMBERS, *_ORDERS, "parts", "taps")}
+        own |= {"x": self.x, "kernel": self.kernel, "groups": integer(self.groups), "flipped": self.is_flipped}
+        own |= {"batch_groups": integer(self.batch_groups), "element": element_of(self.result)}
+        return ConvOp(**(own | changes), location=self.location)
 
     @property
     def is_flipped(self) -> bool:

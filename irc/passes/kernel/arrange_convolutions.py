@@ -347,11 +347,7 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> 
         if key not in copies:
             copies[key] = _copy(Term(values[side], at), *key[1:]).value
         values[side], axes[name] = copies[key], [last.index(role) for role in range(rank)]
-    names = ("strides", "low", "high", "dilation", "input_dilation", "result_axes")
-    numbers: dict[str, Any] = {name: ints(getattr(op, name)) for name in names}
-    numbers |= {name: integer(getattr(op, name)) for name in ("groups", "batch_groups")}
-    numbers |= {"flipped": op.is_flipped, "element": element_of(op.result), **axes}
-    new = nd.ConvOp(*values, **numbers, location=op.location)
+    new = op.changed(x=values[0], kernel=values[1], **axes)
     if not all(is_window_loadable(new, side) for side in (0, 1)) or run_of(new) < MIN_RUN:
         new.erase()
         return
