@@ -76,6 +76,16 @@ def tags_of_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> Tags | 
     return _completed(tuple(merged), shape, cluster)
 
 
+def absorb_elementwise(
+    graph: FusionGraph, i: int, cluster: Cluster, is_allowed: Callable[[Tags], bool] = lambda _: True
+) -> bool:
+    """Absorbs an elementwise op whose operands lie alike, where it is allowed to have the tags that it would have."""
+    if not is_elementwise(graph.ops[i]):
+        return False
+    tags = tags_of_elementwise(graph, i, cluster)
+    return tags is not None and is_allowed(tags) and graph.absorb(cluster, i, tags)
+
+
 def _completed(tags: Tags, shape: tuple[int, ...], cluster: Cluster) -> Tags | None:
     """A value of the domain's shape lies along it; one of less runs along some of its axes, in order."""
     if NOT_ALIGNED in tags:
@@ -136,10 +146,9 @@ def absorb_producers(
                 continue
             if any(map(is_ascending, edge.path)):
                 continue
-            if not graph.absorb(cluster, i):
+            along = cluster.identity if _is_read_along_domain(graph, i, cluster) else None
+            if not graph.absorb(cluster, i, along):
                 continue
-            if _is_read_along_domain(graph, i, cluster):
-                cluster.tags[i] = cluster.identity
             absorbed.append(i)
             heappush(queue, -i)
     return absorbed
@@ -162,7 +171,12 @@ def reads_along_domain(graph: FusionGraph, edge: Edge, cluster: Cluster) -> bool
     return not reads_elsewhere(user) and not is_contraction(user)
 
 
-def absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+def absorb_tails(graph: FusionGraph, cluster: Cluster) -> None:
+    """Absorbs what stores can do of what follows, see `_absorb_tail`."""
+    grow_forward(graph, cluster, lambda i: _absorb_tail(graph, i, cluster))
+
+
+def _absorb_tail(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """Absorbs a permutation, reshape or cast of a value that the cluster stores: the store does it.
 
     A reshape alone is a view of the stored array and stays outside; it joins when it leads to a permutation or a cast.

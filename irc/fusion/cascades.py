@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.cascades import MIN_ROWS, Cascade, cascade_of
 from irc.analysis.op_classes import is_elementwise, is_product, is_transparent, is_view, precision_of, shape_of
 from irc.analysis.product_problem import multiplied
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor
-from irc.fusion.alignment import absorb_producers, absorb_tail, grow_forward, tags_of_elementwise
+from irc.fusion.alignment import absorb_elementwise, absorb_producers, absorb_tails, grow_forward
 from irc.fusion.cascade_cost import CascadeCost, cascade_cost
 from irc.fusion.graph import Cluster, FusionGraph, bits
-from irc.ir.blocks import ops_in
 from irc.ir.iteration import iteration_of
 from irc.ir.targets import Target, target_of
 
@@ -61,12 +60,12 @@ def is_one_kernel(cascade: Cascade, machine: Target) -> bool:
     return fits(cascade, machine) and cascade_cost(cascade, machine).pays
 
 
-def cascades_in(module: ModuleOp) -> Iterator[Cascade]:
+def cascades_in(op: ModuleOp | Block) -> Iterator[Cascade]:
     """The cascades that a kernel computes, if reductions can be rescaled. Each is looked for once those before it have
     been rewritten."""
-    machine = target_of(module)
+    machine = target_of(op)
     seen: set[Operation] = set()
-    for product in [op for op in ops_in(module) if is_product(op)]:
+    for product in [inner for inner in op.walk() if is_product(inner)]:
         cascade = None if product in seen else cascade_of(product)
         if cascade is not None and is_one_kernel(cascade, machine):
             seen |= {*cascade.products, *cascade.across}
@@ -129,19 +128,9 @@ def _label(graph: FusionGraph, cascade: Cascade, cluster: Cluster) -> None:
 
 
 def _grow(graph: FusionGraph, cluster: Cluster) -> None:
-    """Takes what is computed element by element of the result, and what the cascade alone reads beside its products."""
-    grow_forward(graph, cluster, lambda i: _accept(graph, i, cluster))
+    """Takes what is computed element by element of the result, or of one element of each of its rows, and what the
+    cascade alone reads beside its products."""
+    grow_forward(graph, cluster, lambda i: absorb_elementwise(graph, i, cluster))
     beside = [i for i in bits(cluster.members) if not is_product(graph.ops[i])]
     absorb_producers(graph, cluster, lambda i: is_elementwise(graph.ops[i]), beside)
-    grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
-
-
-def _accept(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    """Elementwise work on the result, or on one element of each of its rows."""
-    if not is_elementwise(graph.ops[i]):
-        return False
-    tags = tags_of_elementwise(graph, i, cluster)
-    if tags is None or not graph.absorb(cluster, i):
-        return False
-    cluster.tags[i] = tags
-    return True
+    absorb_tails(graph, cluster)

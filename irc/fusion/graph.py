@@ -76,6 +76,10 @@ class Cluster:
     reduced: set[int] = field(default_factory=set[int])
     work: int = 0
 
+    def is_independent(self, other: Cluster) -> bool:
+        """Whether neither needs what the other computes."""
+        return not (self.downstream & other.members or other.downstream & self.members)
+
     @property
     def identity(self) -> Tags:
         """The tags of a value that has the shape of the domain."""
@@ -101,7 +105,9 @@ class FusionGraph:
         self._stored = set(stored)
         self._inlined: dict[Operation, bool] = {}
         self._read: dict[tuple[int, tuple[int, ...]], dict[SSAValue, None]] = {}
-        self.ops: list[Operation] = [op for op in block.ops if self._is_node(op)]
+        self.ops: list[Operation] = [
+            op for op in block.ops if not op.has_trait(IsTerminator) and not self.is_inlined(op)
+        ]
         self.index: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
         self.sources: list[list[Edge]] = [self._edges(op) for op in self.ops]
         self.users: list[list[Edge]] = [[] for _ in self.ops]
@@ -133,9 +139,6 @@ class FusionGraph:
         """Whether the first operand is computed where it is read."""
         owner = op.operands[0].owner
         return isinstance(owner, Operation) and self.is_inlined(owner)
-
-    def _is_node(self, op: Operation) -> bool:
-        return not op.has_trait(IsTerminator) and not self.is_inlined(op)
 
     def _edges(self, op: Operation) -> list[Edge]:
         found: dict[Edge, None] = {}
@@ -259,8 +262,9 @@ class FusionGraph:
             yield cluster
             nodes &= ~cluster.members
 
-    def absorb(self, cluster: Cluster, i: int) -> bool:
-        """Moves a free node into the cluster, unless that makes a cycle or too much code."""
+    def absorb(self, cluster: Cluster, i: int, tags: Tags | None = None) -> bool:
+        """Moves a free node into the cluster, unless that makes a cycle or too much code. tags: of its value, where it
+        lies in the domain."""
         other = self.cluster_of[i]
         if not self.is_free(i) or not self.can_merge(cluster, other):
             return False
@@ -270,6 +274,8 @@ class FusionGraph:
         self._places[i] = places
         other.work *= places
         self.merge(cluster, other)
+        if tags is not None:
+            cluster.tags[i] = tags
         return True
 
     def _places_in(self, cluster: Cluster, i: int) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from irc.analysis.op_classes import LARGE, is_elementwise, is_view, moves_memory, shape_of
+from irc.analysis.op_classes import LARGE, is_elementwise, is_view, moves_memory, shape_of, size_of
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import reads_along_domain
 from irc.fusion.graph import Cluster, FusionGraph, bits
@@ -50,11 +49,7 @@ def _join_only_user(graph: FusionGraph, i: int) -> bool:
     along = shape_of(graph.ops[i].results[0]) == cluster.domain and all(
         reads_along_domain(graph, edge, cluster) for edge in graph.users[i]
     )
-    if not graph.absorb(cluster, i):
-        return False
-    if along:
-        cluster.tags[i] = cluster.identity
-    return True
+    return graph.absorb(cluster, i, cluster.identity if along else None)
 
 
 def _join_users(graph: FusionGraph, i: int) -> bool:
@@ -112,9 +107,8 @@ def _join(graph: FusionGraph, first: Cluster, other: Cluster) -> None:
     a, b = graph.cluster_of[_lowest(first)], graph.cluster_of[_lowest(other)]
     if a is b or _results(graph, a) + _results(graph, b) > MAX_RESULTS:
         return
-    if a.downstream & b.members or b.downstream & a.members or not graph.can_merge(a, b):
-        return
-    graph.merge(a, b)
+    if a.is_independent(b) and graph.can_merge(a, b):
+        graph.merge(a, b)
 
 
 def _lowest(cluster: Cluster) -> int:
@@ -125,14 +119,11 @@ def _results(graph: FusionGraph, cluster: Cluster) -> int:
     return sum(graph.is_stored(i) for i in bits(cluster.members))
 
 
-def _is_permuted(op: Operation, domain: Sequence[int]) -> bool:
-    """Whether the op turns an array that counts beside the results."""
-    return moves_memory(op) and LARGE * prod(shape_of(op.results[0])) >= prod(domain)
-
-
 def _finish(graph: FusionGraph) -> list[Cluster]:
+    """The groups; those that turn an array which counts beside the results are permutations."""
     clusters = [cluster for cluster in graph.clusters() if cluster.anchor is Anchor.MAP]
     for cluster in clusters:
-        if any(_is_permuted(graph.ops[i], cluster.domain) for i in bits(cluster.members)):
+        turned = [graph.ops[i].results[0] for i in bits(cluster.members) if moves_memory(graph.ops[i])]
+        if any(LARGE * size_of(value) >= prod(cluster.domain) for value in turned):
             cluster.anchor = Anchor.PERMUTE
     return clusters

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from irc.analysis.op_classes import is_elementwise, is_made, is_transparent, is_unit_reshape
 from irc.analysis.pages import columns_in_pages
-from irc.fusion.parts import cascades_in_one_kernel
+from irc.fusion.cascades import cascades_in
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import is_broadcast
 from irc.ir.rewriting import remove_dead_code
@@ -22,7 +22,7 @@ def copy_pages(block: Block) -> set[Operation]:
     are gathered."""
     made: set[Operation] = set()
     copies: dict[SSAValue, SSAValue] = {}
-    found = [each for cascade in cascades_in_one_kernel(block) for each in columns_in_pages(cascade)]
+    found = [each for cascade in cascades_in(block) if cascade.is_rolled for each in columns_in_pages(cascade)]
     for product, operand, pages in found:
         value = product.operands[operand]
         numbers = _numbers(pages.take.indices)

@@ -13,18 +13,17 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from irc.analysis.cascades import Cascade, cascade_of
-from irc.analysis.op_classes import is_product, is_view, shape_of, size_of
+from irc.analysis.cascades import Cascade
+from irc.analysis.op_classes import is_view, shape_of, size_of
 from irc.analysis.pages import pages_of, tiled_axes
 from irc.analysis.strided_views import StridedView, strided_view
 from irc.dialects import nd
 from irc.dialects.nd.declared import declared_element
-from irc.fusion.cascades import is_one_kernel
+from irc.fusion.cascades import cascades_in
 from irc.ir.blocks import block_of
 from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import part_of, permutation_of
 from irc.ir.rewriting import Inserter, remove_dead_code
-from irc.ir.targets import target_of
 
 
 def copy_parts(block: Block) -> set[Operation]:
@@ -33,7 +32,7 @@ def copy_parts(block: Block) -> set[Operation]:
     copies: dict[SSAValue, SSAValue] = {}
     roundings = _Roundings()
     made: set[Operation] = set()
-    loaded = [each for cascade in cascades_in_one_kernel(block) for each in _loaded(cascade)]
+    loaded = [each for cascade in cascades_in(block) if cascade.is_rolled for each in _loaded(cascade)]
     for product, operand, _ in loaded:
         product.operands[operand] = roundings.first(product.operands[operand])
     for product, operand, role in loaded:
@@ -47,17 +46,6 @@ def copy_parts(block: Block) -> set[Operation]:
     if (made or roundings.arrays) and (function := block.parent_op()) is not None:
         remove_dead_code(function)
     return made
-
-
-def cascades_in_one_kernel(block: Block) -> Iterator[Cascade]:
-    """The cascades that a kernel each computes."""
-    machine = target_of(block)
-    seen: set[Operation] = set()
-    for product in [op for op in block.ops if is_product(op)]:
-        cascade = None if product in seen else cascade_of(product)
-        if cascade is not None and cascade.is_rolled and is_one_kernel(cascade, machine):
-            seen |= {*cascade.products, *cascade.across}
-            yield cascade
 
 
 def _loaded(cascade: Cascade) -> Iterator[tuple[Operation, int, str]]:

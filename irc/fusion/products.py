@@ -28,15 +28,15 @@ from irc.analysis.product_problem import multiplied
 from irc.analysis.runs import LONGEST_COLUMN, is_held
 from irc.dialects.kernel import Anchor
 from irc.fusion.alignment import (
+    absorb_elementwise,
     absorb_producers,
-    absorb_tail,
+    absorb_tails,
     edges_into,
     grow_forward,
     spans,
     spans_domain,
-    tags_of_elementwise,
 )
-from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
+from irc.fusion.graph import Cluster, FusionGraph, bits
 from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_cost
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
@@ -103,9 +103,8 @@ def _pair(graph: FusionGraph, i: int, j: int, reach: dict[int, set[int]]) -> Non
     most = MAX_PLACES if _is_moved(graph.ops[i], graph.ops[j]) else MAX_PRODUCTS
     if (cluster.members | other.members).bit_count() > most or not graph.can_merge(cluster, other):
         return
-    if cluster.downstream & other.members or other.downstream & cluster.members:
-        return
-    graph.merge(cluster, other)
+    if cluster.is_independent(other):
+        graph.merge(cluster, other)
 
 
 def _is_alike(graph: FusionGraph, i: int, j: int) -> bool:
@@ -124,12 +123,9 @@ def _is_moved(a: Operation, b: Operation) -> bool:
     """Whether convolutions are of the same arrays, and differ in what is before and behind x alone."""
     if pattern_of(a) is not Pattern.CONVOLUTION or list(a.operands) != list(b.operands):
         return False
-    return a.properties != b.properties and not _differing(a, b) - {"low", "high"}
-
-
-def _differing(a: Operation, b: Operation) -> set[str]:
-    """The properties that two ops do not have in common."""
-    return {name for name in {*a.properties, *b.properties} if a.properties.get(name) != b.properties.get(name)}
+    names = {*a.properties, *b.properties}
+    differing = {name for name in names if a.properties.get(name) != b.properties.get(name)}
+    return bool(differing) and differing <= {"low", "high"}
 
 
 def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
@@ -148,7 +144,7 @@ def _elementwise_reach(graph: FusionGraph, i: int) -> set[int]:
 def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     """Takes the elementwise ops after the products, what they alone need, reductions of it, and stores that permute.
     Gives the costs that were compared."""
-    grow_forward(graph, cluster, lambda i: _accept_elementwise(graph, i, cluster))
+    grow_forward(graph, cluster, lambda i: absorb_elementwise(graph, i, cluster, lambda tags: tags == cluster.identity))
     absorb_producers(graph, cluster, lambda i: _is_elementwise_of(graph, i, cluster), _epilogue(graph, cluster))
     if _is_in_groups(graph, cluster):
         return []
@@ -158,7 +154,7 @@ def grow_epilogue(graph: FusionGraph, cluster: Cluster) -> list[RowCost]:
     for i in _reductions(graph, cluster):
         _absorb_reduction(graph, i, cluster)
     grow_forward(graph, cluster, lambda i: _accept_after_reduction(graph, i, cluster))
-    grow_forward(graph, cluster, lambda i: absorb_tail(graph, i, cluster))
+    absorb_tails(graph, cluster)
     return compared
 
 
@@ -180,7 +176,7 @@ def _absorb_block_sum(graph: FusionGraph, cluster: Cluster) -> bool:
     cluster.reduced.add(i)
     grow_forward(graph, cluster, lambda j: _accept_after_reduction(graph, j, cluster))
     absorb_producers(graph, cluster, lambda j: _is_small(graph, j, cluster), _epilogue(graph, cluster))
-    grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
+    absorb_tails(graph, cluster)
     return True
 
 
@@ -197,16 +193,6 @@ def _is_in_groups(graph: FusionGraph, cluster: Cluster) -> bool:
 
 def _epilogue(graph: FusionGraph, cluster: Cluster) -> list[int]:
     return [i for i in bits(cluster.members) if not is_contraction(graph.ops[i])]
-
-
-def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    if not is_elementwise(graph.ops[i]):
-        return False
-    tags = tags_of_elementwise(graph, i, cluster)
-    if tags != cluster.identity or not graph.absorb(cluster, i):
-        return False
-    cluster.tags[i] = cluster.identity
-    return True
 
 
 def _is_elementwise_of(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
@@ -255,24 +241,16 @@ def _accept_row(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, .
     op = graph.ops[i]
     if not _is_tiled(op) or reduced_axes(op) != axes or shape_of(op.operands[0]) != cluster.domain:
         return False
-    edges = edges_into(graph, i, cluster)
-    if not all(spans_domain(graph, edge, cluster) for edge in edges) or not graph.absorb(cluster, i):
-        return False
-    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
-    return True
+    rows = tuple(axis for axis in cluster.identity if axis not in axes)
+    spanning = all(spans_domain(graph, edge, cluster) for edge in edges_into(graph, i, cluster))
+    return spanning and graph.absorb(cluster, i, rows)
 
 
 def _accept_along_rows(graph: FusionGraph, i: int, cluster: Cluster, axes: tuple[int, ...]) -> bool:
     """Elementwise work on the domain, or on one element for each row."""
-    if not is_elementwise(graph.ops[i]):
-        return False
-    tags = tags_of_elementwise(graph, i, cluster)
-    if tags is None or not (spans(tags, cluster.domain) or not any(tag in axes for tag in tags)):
-        return False
-    if not graph.absorb(cluster, i):
-        return False
-    cluster.tags[i] = tags
-    return True
+    return absorb_elementwise(
+        graph, i, cluster, lambda tags: spans(tags, cluster.domain) or not any(tag in axes for tag in tags)
+    )
 
 
 def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
@@ -283,10 +261,9 @@ def _absorb_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> None:
         return
     shape = shape_of(op.operands[0])
     is_short = is_held(shape, axes) or prod(shape[axis] for axis in axes) <= LONGEST_COLUMN
-    if (is_short and _meets_result_again(graph, i, cluster)) or not graph.absorb(cluster, i):
-        return
-    cluster.tags[i] = tuple(axis for axis in cluster.identity if axis not in axes)
-    cluster.reduced.add(i)
+    kept = tuple(axis for axis in cluster.identity if axis not in axes)
+    if not (is_short and _meets_result_again(graph, i, cluster)) and graph.absorb(cluster, i, kept):
+        cluster.reduced.add(i)
 
 
 def _crosses_whole_sides(graph: FusionGraph, cluster: Cluster, axes: tuple[int, ...]) -> bool:
@@ -322,14 +299,12 @@ def _accept_after_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> boo
     """Elementwise work on the results of reductions alone: the kernel that finishes them does it."""
     op = graph.ops[i]
     edges = edges_into(graph, i, cluster)
-    if not is_elementwise(op) or any(edge.producer not in cluster.reduced for edge in edges):
+    if any(edge.producer not in cluster.reduced for edge in edges):
         return False
     if any(size_of(graph.ops[edge.producer].results[0]) != size_of(op.results[0]) for edge in edges):
         return False
-    tags: Tags | None = tags_of_elementwise(graph, i, cluster)
-    if tags is None or not graph.absorb(cluster, i):
+    if not absorb_elementwise(graph, i, cluster):
         return False
-    cluster.tags[i] = tags
     cluster.reduced.add(i)
     return True
 

@@ -85,7 +85,7 @@ def copy_across_kernels(block: Block) -> set[Operation]:
         if not is_reduction(op):
             continue
         cone, crosses = _summands(op)
-        if not any(_is_used_outside(inner, cone, op) for inner in cone):
+        if {user for inner in cone for user in users_of(inner)} <= {*cone, op}:
             continue
         copies: dict[SSAValue, SSAValue] = {}
         if not crosses:
@@ -314,10 +314,6 @@ def _is_reduced_before(broadcast: Operation, reduction: Operation) -> bool:
     if not kept - iteration_of(broadcast).inputs[0].map.used_dims() and can_return(domain, axes, machine):
         return False
     return any(map(is_reduction, reached(makers_of(broadcast), makers_of)))
-
-
-def _is_used_outside(op: Operation, cone: set[Operation], reduction: Operation) -> bool:
-    return any(use.operation not in cone and use.operation is not reduction for use in op.results[0].uses)
 
 
 def find_repeated(block: Block, limit: int) -> set[Operation]:

@@ -23,13 +23,13 @@ from irc.dialects.kernel import Anchor
 from irc.dialects.nd import BroadcastOp, CastOp, ReshapeOp
 from irc.dialects.nd.declared import stored_element
 from irc.fusion.alignment import (
+    absorb_elementwise,
     absorb_producers,
-    absorb_tail,
+    absorb_tails,
     edges_into,
     grow_forward,
     spans,
     spans_domain,
-    tags_of_elementwise,
 )
 from irc.fusion.graph import Cluster, FusionGraph, Tags, bits
 from irc.fusion.returning import can_return
@@ -146,7 +146,7 @@ def _grow(graph: FusionGraph, i: int, alike: Alike, narrowing: Container[int]) -
             others = alike.get((cluster.domain, cluster.axes), {})
             _absorb_joined(graph, cluster, others)
             _absorb_of_row(graph, cluster, others)
-    grow_forward(graph, cluster, lambda j: absorb_tail(graph, j, cluster))
+    absorb_tails(graph, cluster)
     return cluster
 
 
@@ -157,17 +157,17 @@ def _label(graph: FusionGraph, i: int, cluster: Cluster) -> None:
 
 
 def _accept_elementwise(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
-    if not is_elementwise(graph.ops[i]):
-        return False
-    tags = tags_of_elementwise(graph, i, cluster)
-    if tags is None or not _is_row_or_domain(tags, cluster):
-        return False
+    """Elementwise work on the domain, where its rows can be gone over again if it needs what they come to, or on one
+    element for each row."""
     depends = any(edge.producer in cluster.reduced for edge in edges_into(graph, i, cluster))
-    if depends and spans(tags, cluster.domain) and not can_return(cluster.domain, cluster.axes, graph.machine):
+
+    def is_allowed(tags: Tags) -> bool:
+        if spans(tags, cluster.domain):
+            return not depends or can_return(cluster.domain, cluster.axes, graph.machine)
+        return not any(tag in cluster.axes for tag in tags)
+
+    if not absorb_elementwise(graph, i, cluster, is_allowed):
         return False
-    if not graph.absorb(cluster, i):
-        return False
-    cluster.tags[i] = tags
     if depends:
         cluster.reduced.add(i)
     return True
@@ -183,9 +183,9 @@ def _accept_pick(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     edges = edges_into(graph, i, cluster)
     if shape_of(op.results[0]) != expected or not all(spans_domain(graph, edge, cluster) for edge in edges):
         return False
-    if _depends_on(graph, i, op.operands[1], cluster) or not graph.absorb(cluster, i):
+    tags = tuple(None if tag == axis else tag for tag in cluster.identity)
+    if _depends_on(graph, i, op.operands[1], cluster) or not graph.absorb(cluster, i, tags):
         return False
-    cluster.tags[i] = tuple(None if tag == axis else tag for tag in cluster.identity)
     cluster.reduced.add(i)
     return True
 
@@ -198,10 +198,6 @@ def _depends_on(graph: FusionGraph, i: int, value: SSAValue, cluster: Cluster) -
         return operands_behind(value) if isinstance(value.owner, Operation) and graph.is_inlined(value.owner) else ()
 
     return not inside.isdisjoint(reached([value], repeated))
-
-
-def _is_row_or_domain(tags: Tags, cluster: Cluster) -> bool:
-    return spans(tags, cluster.domain) or not any(tag in cluster.axes for tag in tags)
 
 
 def _accept_reduction(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
@@ -228,7 +224,7 @@ def _absorb_siblings(graph: FusionGraph, cluster: Cluster, reductions: Mapping[i
         if cluster.tags.get(i) == cluster.identity or is_reduction(graph.ops[i]):
             read |= set(graph.arrays_read(i, cluster.domain))
     for i, ahead in reductions.items():
-        if read.isdisjoint(ahead) or not graph.is_free(i) or not _is_independent(graph, i, cluster):
+        if read.isdisjoint(ahead) or not graph.is_free(i) or not _may_join(graph, i, cluster):
             continue
         # What makes a cycle is asked first: most that are refused are by that, and the other question goes far.
         if not graph.can_merge(cluster, graph.cluster_of[i]) or read.isdisjoint(_arrays_ahead(graph, i)):
@@ -244,7 +240,7 @@ def _absorb_joined(graph: FusionGraph, cluster: Cluster, reductions: Iterable[in
         joined = [graph.cluster_of[edge.user] is cluster and not edge.path for edge in graph.users[i]]
         if not graph.is_free(i) or i in graph.escaping or not joined or not all(joined):
             continue
-        if _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
+        if _may_join(graph, i, cluster) and graph.absorb(cluster, i):
             _label(graph, i, cluster)
 
 
@@ -259,8 +255,8 @@ def _absorb_of_row(graph: FusionGraph, cluster: Cluster, reductions: Mapping[int
         if len(anchors) == MAX_OF_ROW or not graph.is_free(i) or rows.isdisjoint(_rows_ahead(graph, i)):
             continue
         is_small = _bytes_ahead(graph, [i]) <= graph.machine.costs.small_bytes
-        depends = cluster.downstream & graph.cluster_of[i].members or graph.cluster_of[i].downstream & cluster.members
-        if is_small and not depends and _is_independent(graph, i, cluster) and graph.absorb(cluster, i):
+        is_apart = cluster.is_independent(graph.cluster_of[i])
+        if is_small and is_apart and _may_join(graph, i, cluster) and graph.absorb(cluster, i):
             _label(graph, i, cluster)
             anchors.append(i)
 
@@ -299,14 +295,13 @@ def _arrays_ahead(graph: FusionGraph, i: int) -> set[SSAValue]:
     return {value for node in reached([i], makers) for value in graph.arrays_read(node, domain)}
 
 
-def _is_independent(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
+def _may_join(graph: FusionGraph, i: int, cluster: Cluster) -> bool:
     """Whether the node and the cluster do not depend on each other, or may: one block can go over its rows again. Nor
     may an exchange between ranks wait for one of them that does not need it."""
     other = graph.cluster_of[i]
     if graph.delays_exchange(cluster, other):
         return False
-    depends = cluster.downstream & other.members or other.downstream & cluster.members
-    return not depends or can_return(cluster.domain, cluster.axes, graph.machine)
+    return cluster.is_independent(other) or can_return(cluster.domain, cluster.axes, graph.machine)
 
 
 def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster, narrowing: Container[int]) -> None:
@@ -319,9 +314,8 @@ def _absorb_shared_producers(graph: FusionGraph, cluster: Cluster, narrowing: Co
                 continue
             if shape_of(graph.ops[i].results[0]) != cluster.domain or not _reads_domain(graph, edge.user, cluster):
                 continue
-            if not _is_read_along_domain(graph, i, cluster) or not graph.absorb(cluster, i):
+            if not _is_read_along_domain(graph, i, cluster) or not graph.absorb(cluster, i, cluster.identity):
                 continue
-            cluster.tags[i] = cluster.identity
             queue.append(i)
 
 
