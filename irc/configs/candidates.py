@@ -56,14 +56,16 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_reduction(reduction_of(kernel), machine, given)
         case Anchor.PERMUTE:
             chosen = choose_permute(kernel)
+        case Anchor.MAP if multiplies_windows(kernel):
+            yield choose_windows(kernel, machine).replace(evict_last=evict_last(kernel, machine))
+            return
         case Anchor.MAP if reads_windows(kernel):
             chosen = choose_windows(kernel, machine)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
-    if not multiplies_windows(kernel):
-        config = given.completed(chosen)
-        assert config.warps is not None
-        chosen = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
+    config = given.completed(chosen)
+    assert config.warps is not None
+    chosen = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
     yield chosen.replace(evict_last=evict_last(kernel, machine))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd, prod
 
@@ -85,7 +85,8 @@ class CascadeProblem:
     relative to a reduction. lasting: values for each of the scores that stay until other scores
     are there, beside one of each. summed: columns of the products that contract the rows, of which each step adds a
     part to sums. page: rows of the pages in which operands lie along the columns, 0 where none does. batches: those
-    that tiles walk over together, and how often there are so many."""
+    that tiles walk over together, and how often there are so many. is_slow: whether there are more blocks than SMs, and
+    one by itself takes longer for its columns than these take to come."""
 
     rows: int
     steps: int
@@ -105,6 +106,7 @@ class CascadeProblem:
     summed: int = 0
     page: int = 0
     batches: tuple[int, int] = (1, 1)
+    is_slow: bool = False
 
     def shared_memory(self, rows: int, step: int, stages: int, instruction: str | None = "wgmma") -> int:
         """Bytes of operands that are held, of what the steps in flight load, and of arrays beside results."""
@@ -235,7 +237,7 @@ def choose_cascade(
     split = given.split or parts_of(cascade, machine)
     is_slow = blocks_of_sm(cascade, machine) > 1 and blocks_of(cascade) * split > machine.sms
     problem = cascade_problem(kernel, given.replace(split=split))
-    for config in _choose(problem, machine, given, instruction, is_slow=is_slow):
+    for config in _choose(replace(problem, is_slow=is_slow), machine, given, instruction):
         if split > 1:
             yield config.replace(split=split)
         else:  # tiles are counted where their number is known
@@ -243,14 +245,12 @@ def choose_cascade(
 
 
 def _choose(
-    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None, *, is_slow: bool
+    problem: CascadeProblem, machine: Target, given: ConfigAttr, instruction: str | None
 ) -> Iterator[ConfigAttr]:
-    """is_slow: whether there are more blocks than SMs, and one by itself takes longer for its columns than these take
-    to come."""
     preferred = given.instruction or instruction
     by_groups = preferred == "wgmma" or (preferred is None and given.indexing != "pointers")
     if by_groups and machine.has_wgmma and problem.is_loadable:
-        yield from _wgmma(problem, machine, given, is_slow=is_slow)
+        yield from _wgmma(problem, machine, given)
     wanted = preferred if preferred == "fma" else "mma"
     stages = given.stages or 2
     for step in (MMA_STEP, MMA_STEP // 2, MMA_STEP // 4):
@@ -259,7 +259,7 @@ def _choose(
         yield ConfigAttr.of(tile=tile, stages=stages, warps=MMA_WARPS, schedule="grid", instruction=wanted)
 
 
-def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr, *, is_slow: bool) -> Iterator[ConfigAttr]:
+def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """Where no step fits beside what is held and stored, blocks of one warp group hold less. They do where each step
     has several scores, too, and only one step fits: its operands stay until its last product, and nothing is loaded
     meanwhile."""
@@ -267,18 +267,13 @@ def _wgmma(problem: CascadeProblem, machine: Target, given: ConfigAttr, *, is_sl
     rows = [asked] if asked else dict.fromkeys([_rows(problem, machine, given), WGMMA_ROWS])
     configs = [config for each in rows for config in _of_rows(each, problem, machine, given)]
     if not problem.summed:
-        yield from _side_by_side(problem, machine, given, is_slow=is_slow)
-    yield from configs if problem.scores == 1 else sorted(configs, key=_how_far_ahead, reverse=True)
+        yield from _side_by_side(problem, machine, given)
+    if problem.scores > 1:
+        configs.sort(key=lambda each: ((each.tile or {}).get("k", 0) >= LONG, each.stages or 1), reverse=True)
+    yield from configs
 
 
-def _how_far_ahead(config: ConfigAttr) -> tuple[bool, int]:
-    """Whether a step is long, and the stages."""
-    return (config.tile or {}).get("k", 0) >= LONG, config.stages or 1
-
-
-def _side_by_side(
-    problem: CascadeProblem, machine: Target, given: ConfigAttr, *, is_slow: bool
-) -> Iterator[ConfigAttr]:
+def _side_by_side(problem: CascadeProblem, machine: Target, given: ConfigAttr) -> Iterator[ConfigAttr]:
     """Blocks of one warp group that share an SM, where each has few steps: one begins or ends while others multiply.
     What an array has numbers for is in many parts, of which a block has few. So do blocks that memory waits for."""
     is_short = problem.steps <= SHORT or (problem.is_searched and problem.scores == 1)
@@ -286,7 +281,7 @@ def _side_by_side(
         shapes = [(2, 64)] if is_short else []
     else:
         shapes = [(3, 64)] if is_short and problem.is_masked else []
-        shapes += [(2, 128)] if is_short or is_slow else []
+        shapes += [(2, 128)] if is_short or problem.is_slow else []
         shapes += [(2, 64)] if problem.is_searched else []
     is_open = given.occupancy is None and "k" not in (given.tile or {})
     for blocks, longest in shapes if is_open else []:
