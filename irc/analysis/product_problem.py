@@ -210,12 +210,9 @@ def product_of(kernel: FusedOp) -> Product:
 
 def _alike(kernel: FusedOp, columns: int) -> int:
     """See `Product.alike`: what a reshape that makes columns of groups of them has in a group."""
-    merged = [shape_of(op.operands[0])[-1] for op in kernel.block.ops if is_view(op) and _ends_in(op, columns)]
+    views = [op for op in kernel.block.ops if is_view(op) and shape_of(op.results[0])[-1:] == (columns,)]
+    merged = [extent for op in views for extent in shape_of(op.operands[0])[-1:]]
     return min((extent for extent in merged if extent not in (1, columns)), default=0)
-
-
-def _ends_in(op: Operation, columns: int) -> bool:
-    return shape_of(op.results[0])[-1:] == (columns,) and bool(shape_of(op.operands[0]))
 
 
 def _cut(iteration: Iteration) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from irc.canonicalization.simplify import Table, defined_by, for_each, of_operands, rebuilt, splat_of
+from irc.canonicalization.simplify import Table, defined_by, for_each, of_operands, rebuilt, reshaped_splat, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, shape_of
 from irc.dialects.nd.elementwise import Elementwise
@@ -46,9 +46,7 @@ def _smaller(operand: SSAValue, shape: tuple[int, ...], at: Inserter) -> SSAValu
     """What was broadcast, or a splat of the smaller shape."""
     if (broadcast := defined_by(operand, nd.BroadcastOp)) is not None:
         return broadcast.x
-    value = splat_of(operand)
-    assert value is not None
-    return at.value(nd.ConstantOp.splat(value, nd.tensor(shape, nd.element_of(operand))))
+    return reshaped_splat(at, operand, shape)
 
 
 ELEMENTWISE = tuple(op for op in nd.Nd.operations if issubclass(op, Elementwise))

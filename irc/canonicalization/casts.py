@@ -42,7 +42,7 @@ def holds(wide: Element, narrow: Element) -> bool:
     if narrow.is_float:
         return wide.is_float and wide.size > narrow.size
     if wide.is_float:
-        return _integer_digits(narrow) <= _SIGNIFICANDS[wide.name]
+        return narrow.bits - (narrow.kind == "int") <= _SIGNIFICANDS[wide.name]
     if wide.kind == "bool":
         return False
     low, high = narrow.limits()
@@ -51,10 +51,6 @@ def holds(wide: Element, narrow: Element) -> bool:
 
 _SIGNIFICANDS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}
 """Bits of the significand, the hidden one included."""
-
-
-def _integer_digits(element: Element) -> int:
-    return element.bits - (1 if element.kind == "int" else 0)
 
 
 def cast_to_own_type(op: nd.CastOp, at: Inserter) -> SSAValue | None:

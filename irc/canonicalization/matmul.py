@@ -150,14 +150,10 @@ def summed_batches(op: nd.SumOp, at: Inserter) -> SSAValue | None:
     if max(summed) >= len(batches) or nd.element_of(product.result) is not nd.element_of(op.result):
         return None
     contracted = sorted(_contracted(product) + [batches[axis] for axis in summed])
-    if not all(_are_neighbors(axes) for axes in zip(*contracted, strict=True)):
+    if any(after != before + 1 for axes in zip(*contracted, strict=True) for before, after in pairwise(axes)):
         return None
     kept = [pair for axis, pair in enumerate(batches) if axis not in summed]
     return _product(at, product, product.lhs, product.rhs, kept, contracted)
-
-
-def _are_neighbors(axes: Sequence[int]) -> bool:
-    return all(after == before + 1 for before, after in pairwise(axes))
 
 
 def permuted_grouped_operand(op: nd.GroupedMatmulOp, at: Inserter) -> SSAValue | None:

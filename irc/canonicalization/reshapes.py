@@ -25,7 +25,16 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.canonicalization.matmul import absorbs
-from irc.canonicalization.simplify import Table, defined_by, for_each, merged, of_operands, rebuilt, splat_of
+from irc.canonicalization.simplify import (
+    Table,
+    defined_by,
+    for_each,
+    merged,
+    of_operands,
+    rebuilt,
+    reshaped_splat,
+    splat_of,
+)
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, plain, shape_of
 from irc.dialects.nd.elementwise import Elementwise
@@ -74,17 +83,10 @@ def before_reshape(op: Elementwise, at: Inserter) -> SSAValue | None:
         return None
     shape = shapes.pop()
     operands = [
-        reshape.x if reshape is not None else _splat(at, operand, shape)
+        reshape.x if reshape is not None else reshaped_splat(at, operand, shape)
         for reshape, operand in zip(reshapes, op.operands, strict=True)
     ]
     return at.value(nd.ReshapeOp(rebuilt(at, op, operands, shape), shape_of(op.results[0])))
-
-
-def _splat(at: Inserter, like: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    """The number of a splat, in another shape."""
-    value = splat_of(like)
-    assert value is not None
-    return at.value(nd.ConstantOp.splat(value, nd.tensor(shape, nd.element_of(like))))
 
 
 def reduce_of_reshape(op: nd.ReduceOp, at: Inserter) -> SSAValue | None:

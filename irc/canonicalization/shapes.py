@@ -223,16 +223,8 @@ def flip(op: nd.FlipOp, at: Inserter) -> SSAValue | None:
     return None if inner is None and list(ints(op.axes)) == axes else at.value(nd.FlipOp(x, axes))
 
 
-def reduce_of_nothing(op: nd.SelectOp, at: Inserter) -> SSAValue | None:
-    """A selection over no axes, or over axes of extent 1, keeps every element."""
-    shape, axes = shape_of(op.x), ints(op.axes)
-    if any(shape[axis] != 1 for axis in axes):
-        return None
-    return op.x if not axes else at.value(nd.ReshapeOp(op.x, shape_of(op.result)))
-
-
-def sum_of_ones(op: nd.AccumulateOp, at: Inserter) -> SSAValue | None:
-    """A sum or product over no axes, or over axes of extent 1, is each element in the type that it accumulates in."""
+def reduce_of_nothing(op: nd.ReduceOp, at: Inserter) -> SSAValue | None:
+    """A reduction over no axes, or over axes of extent 1, keeps every element, in the type that it accumulates in."""
     shape, axes = shape_of(op.x), ints(op.axes)
     if any(shape[axis] != 1 for axis in axes):
         return None
@@ -252,6 +244,5 @@ SHAPES: Table = merged(
         nd.ConcatOp: [concat, concat_of_longer],
         nd.FlipOp: [flip],
     },
-    for_each((nd.MaxOp, nd.MinOp, nd.AnyOp, nd.AllOp), reduce_of_nothing),
-    for_each((nd.SumOp, nd.ProdOp), sum_of_ones),
+    for_each((nd.MaxOp, nd.MinOp, nd.AnyOp, nd.AllOp, nd.SumOp, nd.ProdOp), reduce_of_nothing),
 )

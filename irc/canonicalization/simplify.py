@@ -113,6 +113,13 @@ def splat_of(value: SSAValue) -> bool | int | float | None:
     return owner.splat_value if isinstance(owner, nd.ConstantOp) else None
 
 
+def reshaped_splat(at: Inserter, operand: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    """The number of a splat, in another shape."""
+    value = splat_of(operand)
+    assert value is not None
+    return at.value(nd.ConstantOp.splat(value, nd.tensor(shape, nd.element_of(operand))))
+
+
 def is_splat(value: SSAValue, number: bool | int | float) -> bool:
     """Whether the value is a constant that is `number` everywhere; -0.0 and 0.0 are told apart."""
     found = splat_of(value)

@@ -110,10 +110,6 @@ def approximate_pow(code: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     return code.where(y, "oeq", 0.0, 1.0, code.select(is_negative, of_negative, power))
 
 
-def approximate_quotient(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return code.run("div.full.f32", a, b)
-
-
 def approximate_product(code: ScalarBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     """A quotient by the reciprocal, which is infinite where the divisor is subnormal and 0 where it itself is."""
     return code.mul(a, code.run(RECIPROCAL, b))
@@ -140,10 +136,6 @@ def quotient_by(number: float) -> Function | None:
 
 def approximate_quotient_by(number: float) -> Function:
     return lambda code, x, _: code.mul(x, 1 / number)
-
-
-def _tan(code: ScalarBuilder, x: SSAValue) -> SSAValue:
-    return code.run("div.approx.f32", code.run("sin.approx.f32", x), code.run("cos.approx.f32", x))
 
 
 def exp(code: ScalarBuilder, x: SSAValue) -> SSAValue:
@@ -233,7 +225,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
 """By op: what computes it to about 2 units in the last place."""
 
 APPROXIMATIONS: dict[type[Operation], Function] = {
-    arith.DivfOp: approximate_quotient,
+    arith.DivfOp: lambda code, a, b: code.run("div.full.f32", a, b),
     math.ErfOp: approximate_erf,
     math.ExpOp: approximate_exp,
     math.Exp2Op: _instruction(EXP2),
@@ -251,7 +243,7 @@ APPROXIMATIONS: dict[type[Operation], Function] = {
 PERIODIC: dict[type[Operation], Function] = {
     math.CosOp: _instruction("cos.approx.f32"),
     math.SinOp: _instruction("sin.approx.f32"),
-    math.TanOp: _tan,
+    math.TanOp: lambda code, x: code.run("div.approx.f32", *(code.run(f"{f}.approx.f32", x) for f in ("sin", "cos"))),
 }
 """By op: the approximation of an angle of at most a revolution."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from irc.layout.algebra import ordered, tile_to_shape
 from irc.layout.cute import Layout, composition, make_layout
 from irc.layout.fragment import Coordinates
 from irc.layout.requests import Addresses
+
+IndexT = TypeVar("IndexT", int, Addresses)
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,10 @@ class Swizzle:
     base: int = 0
     shift: int = 0
 
-    def __call__(self, index: int) -> int:
+    def __call__(self, index: IndexT) -> IndexT:
+        """The place of an index, or of every index of an array."""
         mask = (1 << self.bits) - 1
         return index ^ (((index >> (self.base + self.shift)) & mask) << self.base)
-
-    def of(self, indices: Addresses) -> Addresses:
-        """The swizzle of every index of an array."""
-        mask = (1 << self.bits) - 1
-        return indices ^ (((indices >> (self.base + self.shift)) & mask) << self.base)
 
     @property
     def is_identity(self) -> bool:

@@ -124,7 +124,7 @@ def shared_addresses(fragment: Fragment, layout: SharedLayout, vector: int, elem
     """Byte offsets of (request, lane). One request stands for all where fragment and layout are linear over bits."""
     linear = fragment.is_linear and all(s & (s - 1) == 0 for modes in layout.modes for _, s in modes)
     offsets = layout.offsets(fragment.requests(vector, 1 if linear else MAX_COUNTED))
-    return layout.swizzle.of(offsets) * element_bytes
+    return layout.swizzle(offsets) * element_bytes
 
 
 def _requests(fragment: Fragment, vector: int) -> float:

@@ -79,7 +79,8 @@ def _written_back(on: Lowering, block: Block, buffers: dict[int, Buffer], values
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
     for at in moved:
         groups.setdefault((buffers[at].shape, buffers[at].strides), []).append(at)
-    if len(groups) > 1 or _moves_elements(block):  # another loop, or another element, may still have to read it
+    moves_elements = any(isinstance(op, tile.PermuteOp | tile.SliceOp | tile.ReshapeOp) for op in block.ops)
+    if len(groups) > 1 or moves_elements:  # another loop, or another element, may still have to read it
         moved = {at: materialized_copy(emitter, value, buffers[at]) for at, value in moved.items()}
     for ats in groups.values():
         first = buffers[ats[0]]
@@ -125,10 +126,6 @@ def materialized_copy(emitter: Emitter, value: Value, like: Buffer) -> Buffer:
     buffer = Buffer.new(emitter, value.shape, value.element, like.fast)
     fill(emitter, buffer, value)
     return buffer
-
-
-def _moves_elements(block: Block) -> bool:
-    return any(isinstance(op, tile.PermuteOp | tile.SliceOp | tile.ReshapeOp) for op in block.ops)
 
 
 def _scalar_value(value: SSAValue) -> Form | SSAValue:

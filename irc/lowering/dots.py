@@ -56,12 +56,9 @@ def _is_zero(tile: Tile) -> bool:
 
 
 def _is_last_use(op: tile.DotOp) -> bool:
-    return op.acc.has_one_use() and _block_of(op.acc) is op.parent_block()
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    """Where a value is made. One from outside a loop is used once an iteration."""
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
+    """Whether nothing else reads what is added to. A value from outside a loop is used once an iteration."""
+    owner = op.acc.owner
+    return op.acc.has_one_use() and (owner if isinstance(owner, Block) else owner.parent_block()) is op.parent_block()
 
 
 def lower_dot_wait(code: Code, op: tile.DotWaitOp) -> None:

@@ -48,7 +48,7 @@ def insert_steps(
     overwrites its sums, the first of them does, unless `adds` of the product says otherwise."""
     e, (m, n, k) = code.e, dot.mnk
     lhs, rhs = matrix_of(dot.lhs, (m, k)), matrix_of(dot.rhs, (k, n))
-    depth, types = depth_of(rhs), [operand_type(dot, each) for each in (lhs, rhs)]
+    depth, types = depth_of(rhs), [_U8 if dot.unsigned is not None else each.element for each in (lhs, rhs)]
     b, transpose_b = descriptor_of(code, rhs, 0, 1, 0, op)
     for row, start in enumerate(starts):
         a, transpose_a = descriptor_of(code, lhs, 1, 0, start, op)
@@ -73,11 +73,6 @@ def _adds(code: ThreadCode, dot: cuda.DotOp, step: Index) -> SSAValue:
         return code.e.constant(1, i1)
     is_later = code.e.compare("ne", step, 0)
     return is_later if dot.adds is None else code.e.value(arith.OrIOp(is_later, dot.adds))
-
-
-def operand_type(dot: cuda.DotOp, operand: Buffer) -> Attribute:
-    """The type that an instruction multiplies an operand as."""
-    return _U8 if dot.unsigned is not None else operand.element
 
 
 def matrix_of(operand: SSAValue, shape: tuple[int, int]) -> Buffer:

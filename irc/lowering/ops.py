@@ -90,8 +90,7 @@ def _scalar(code: Code, op: Operation) -> None:
         return
     clone = op.clone({v: code.ssa(v) for v in op.operands})
     code.e.insert(clone)
-    for old, new in zip(op.results, clone.results, strict=True):
-        code.values[old] = new
+    code.values.update(zip(op.results, clone.results, strict=True))
 
 
 def _for(code: Code, op: scf.ForOp) -> None:
@@ -134,8 +133,7 @@ def _while(code: Code, op: scf.WhileOp) -> None:
                     with code.e.at(inner.location):
                         lower_op(code, inner)
             code.e.insert(last.clone({value: code.ssa(value) for value in last.operands}))
-    for old, new in zip(op.results, made.results, strict=True):
-        code.values[old] = new
+    code.values.update(zip(op.results, made.results, strict=True))
 
 
 def _is_token(carried: SSAValue) -> bool:

@@ -38,8 +38,7 @@ def lower_reduce(code: Code, op: tile.ReduceOp) -> None:
         results, modes = _halve(code, op, results, modes)
     _reduce_lanes(code, op, results, modes)
     _reduce_warps(code, op, results, modes)
-    for value, result in zip(op.outputs, results, strict=True):
-        code.values[value] = result
+    code.values.update(zip(op.outputs, results, strict=True))
 
 
 def lower_fold(code: Code, op: tile.FoldOp) -> None:

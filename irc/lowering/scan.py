@@ -70,8 +70,7 @@ def lower_scan(code: Code, op: tile.ScanOp) -> None:
             _scan_lanes(code, scan, totals, prefixes, row)
         _scan_warps(code, scan, prefixes)
         _add_prefixes(code, scan, prefixes, results)
-    for value, result in zip(op.outputs, results, strict=True):
-        code.values[value] = result
+    code.values.update(zip(op.outputs, results, strict=True))
 
 
 def _scan_of(op: tile.ScanOp, fragment: Fragment) -> _Scan:

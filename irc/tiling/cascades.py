@@ -101,7 +101,8 @@ class CascadePlan:
             [n for n in nodes if isinstance(n, Dot) and n.op in ops] for ops in (cascade.scores, cascade.products)
         )
         reductions = sorted((n for n in nodes if isinstance(n, Reduced)), key=depth_of)
-        products.sort(key=lambda dot: len(_dots_below(dot)))
+        # What is computed from few others is there first.
+        products.sort(key=lambda dot: sum(isinstance(n, Dot) for n in walk_nodes([dot.lhs])))
         rows, n = _dims(program, products[0], "m"), _dims(program, products[0], "n")
         m = rows[-1:] if rows and rows[-1].extent >= MIN_ROWS else rows
         across = [(dot, _dims(program, dot, "n")) for dot in nodes if isinstance(dot, Dot) and dot.op in cascade.across]
@@ -119,11 +120,6 @@ def _traced_again(program: ProgramTiling, group: Group) -> list[Node]:
     program.trace.forget()
     group.trace_again(program.trace)
     return group.nodes(program.trace)
-
-
-def _dots_below(dot: Dot) -> list[Node]:
-    """The products that a left operand is computed from: one of few is there first."""
-    return [n for n in walk_nodes([dot.lhs]) if isinstance(n, Dot)]
 
 
 def _bind(program: ProgramTiling, dims: Sequence[DomainDim], to: Sequence[DomainDim]) -> None:

@@ -41,7 +41,7 @@ def chains(domains: Domains, dims: Sequence[DomainDim]) -> list[Chain]:
                 continue
             known = found.get(own.dims[0])
             both = [own] if known is None else [known, own]
-            best = max(both, key=_importance)
+            best = max(both, key=lambda c: (c.operand.is_stored, prod(c.operand.shape), len(c.dims)))
             found[own.dims[0]] = replace(best, elements=sum(c.elements for c in both))
     largest = max((c.elements for c in found.values()), default=0)
     kept = [c for c in found.values() if c.elements * LARGE >= largest]
@@ -72,10 +72,6 @@ def walk_of(domains: Domains, operand: Operand, dims: Sequence[DomainDim]) -> tu
     if len(operand.accesses) != 1:
         return ()
     return _chain({d: step_of(domains, operand, operand.accesses[0], d) for d in dims})
-
-
-def _importance(chain: Chain) -> tuple[bool, int, int]:
-    return chain.operand.is_stored, prod(chain.operand.shape), len(chain.dims)
 
 
 def step_of(domains: Domains, operand: Operand, coords: Coords, dim: DomainDim) -> int:

@@ -12,10 +12,6 @@ from irc.dialects.nd.terms import Gradient, Term, count_of, deferred_cast, wide
 from irc.ir.dtypes import accumulator
 
 
-def sum_(op: nd.SumOp, g: Term) -> list[Term | None]:
-    return [_over(op, g)]
-
-
 def _over(op: nd.ReduceOp, g: Term) -> Term:
     return g.over(shape_of(op.x), ints(op.axes))
 
@@ -59,7 +55,7 @@ def prod_(op: nd.ProdOp, g: Term) -> list[Term | None]:
 
 
 REDUCTIONS: dict[type[nd.NdOp], Gradient] = {
-    nd.SumOp: sum_,
+    nd.SumOp: lambda op, g: [_over(op, g)],
     nd.MeanOp: mean,
     nd.VarOp: var,
     nd.MaxOp: extreme,

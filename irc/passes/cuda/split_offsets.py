@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import AtomicOp, LoadOp, LoadOrOp, StoreOp
 from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
+from irc.ir.walks import operands_behind, reached
 
 _DIVISIONS = (arith.DivUIOp, arith.RemUIOp, arith.FloorDivSIOp)
 
@@ -45,21 +45,7 @@ def _split(access: LoadOp | LoadOrOp | StoreOp | AtomicOp) -> None:
 
 def _is_divided(value: SSAValue) -> bool:
     """Whether a value is made of a quotient or a remainder of what differs between the steps of a loop."""
-    dividends = [each.owner.operands[0] for each in _made_of(value) if isinstance(each.owner, _DIVISIONS)]
-    return any(_is_step(each) for dividend in dividends for each in _made_of(dividend))
-
-
-def _is_step(value: SSAValue) -> bool:
-    return isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), scf.ForOp)
-
-
-def _made_of(value: SSAValue) -> Iterable[SSAValue]:
-    """A value and all that it is computed from."""
-    found = {value: None}
-    left = [value]
-    while left:
-        owner = left.pop().owner
-        new = [v for v in owner.operands if v not in found] if isinstance(owner, Operation) else []
-        found.update(dict.fromkeys(new))
-        left += new
-    return found
+    owners = [each.owner for each in reached([value], operands_behind)]
+    dividends = [owner.operands[0] for owner in owners if isinstance(owner, _DIVISIONS)]
+    owners = [each.owner for each in reached(dividends, operands_behind)]
+    return any(isinstance(owner, Block) and isinstance(owner.parent_op(), scf.ForOp) for owner in owners)

@@ -81,8 +81,12 @@ def _stages(kernel: FusedOp) -> dict[Operation, Stage]:
             return dict.fromkeys((*cascade.reductions, *cascade.products), SplitCascade(cascade, parts).stage)
         case Anchor.MATMUL if (parts := _parts(kernel)) > 1:
             if _is_serial(kernel):
-                return dict.fromkeys(kernel.cores(), partial(_serial_stage, parts))
-            return dict.fromkeys(kernel.cores(), partial(_product_stage, parts, _by_columns(kernel)))
+                return dict.fromkeys(kernel.cores(), lambda op, insert: split_serially(op, parts, insert))
+            # A thread that has whole columns of the product stores those of neighbors side by side.
+            by_columns = kernel.config is not None and kernel.config.instruction == "columns"
+            return dict.fromkeys(
+                kernel.cores(), lambda op, insert: split_product(op, parts, insert, columns_last=by_columns)
+            )
         case Anchor.MATMUL:
             sides = _tile_sides(kernel)
             return {op: lambda op, insert: first_stage(op, sides[op], insert) for op in sides}
@@ -103,21 +107,8 @@ def _parts(kernel: FusedOp) -> int:
     return 1 if kernel.config is None else kernel.config.split or 1
 
 
-def _by_columns(kernel: FusedOp) -> bool:
-    """Whether a thread has whole columns of the product: those of neighbors are stored side by side."""
-    return kernel.config is not None and kernel.config.instruction == "columns"
-
-
-def _product_stage(parts: int, columns_last: bool, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
-    return split_product(op, parts, insert, columns_last=columns_last)
-
-
 def _is_serial(kernel: FusedOp) -> bool:
     return _parts(kernel) > 1 and kernel.config is not None and kernel.config.split_sums == "serial"
-
-
-def _serial_stage(parts: int, op: Operation, insert: Callable[[Operation], None]) -> TwoStages:
-    return split_serially(op, parts, insert)
 
 
 def _semaphores(kernel: FusedOp) -> SSAValue:

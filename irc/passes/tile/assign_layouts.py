@@ -88,7 +88,7 @@ def assign(program: tile.ProgramOp, machine: Target) -> list[Problem]:
         _convert_accesses(space, search(problem, rates)[0])
     for space in distinct:
         for value in space.values:
-            _set_fragment(value, space.layout(value))
+            Rewriter.replace_value_with_new_type(value, with_fragment(value.type, space.layout(value)))
     convert_vectors(program)
     assign_buffers(program)
     return list(problems.values())
@@ -208,7 +208,3 @@ def _first_user(op: tile.LoadOp) -> Operation:
         current = current.next_op
     assert current is not None
     return current
-
-
-def _set_fragment(value: SSAValue, fragment: Fragment) -> None:
-    Rewriter.replace_value_with_new_type(value, with_fragment(value.type, fragment))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAID_OUT
@@ -103,12 +103,8 @@ def _queue(program: tile.ProgramOp, loops: list[tile.ForTilesOp], counter: SSAVa
     _insert(InsertPoint.before(partitions), loops[0], channel)
     for region in partitions.partitions:
         fills = bool(filled_in(region))
-        for loop in [each for each in loops if _is_in(each, region)]:
+        for loop in [each for each in loops if region.block.find_ancestor_op_in_block(each) is not None]:
             (_take if fills else _read)(loop, channel.channel, counter)
-
-
-def _is_in(op: Operation, region: Region) -> bool:
-    return region.block.find_ancestor_op_in_block(op) is not None
 
 
 def _take(loop: tile.ForTilesOp, channel: SSAValue, counter: SSAValue) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -91,12 +91,6 @@ def _clone(body: Sequence[Operation]) -> Region:
     return Region(Block([op.clone(mapping) for op in body]))
 
 
-def _erase_all(region: Region, unwanted: Callable[[Operation], bool]) -> None:
-    for op in reversed(list(region.walk())):
-        if unwanted(op):
-            Rewriter.erase_op(op, safe_erase=False)
-
-
 def _producer(region: Region) -> None:
     """Keeps what fills channels and what that needs; loops without accumulators."""
     loops = [op for op in region.walk() if isinstance(op, scf.ForOp) and any(map(_is_fill, op.walk()))]
@@ -117,7 +111,8 @@ def _prune(block: Block, kept: set[Operation]) -> None:
 
 def _consumer(region: Region) -> None:
     """Keeps the rest."""
-    _erase_all(region, _is_fill)
+    for op in reversed(list(filter(_is_fill, region.walk()))):
+        Rewriter.erase_op(op, safe_erase=False)
     _erase_dead(region)
 
 

@@ -45,16 +45,12 @@ class SplitDotsPass(ProgramPass):
             if not isinstance(element_type_of(dot.lhs.type), Float32Type):
                 continue
             if dot.precision is not None and dot.precision.data == "tf32":
-                _round(dot)
+                for at, value in enumerate((dot.lhs, dot.rhs)):
+                    made = _map([value], rounded, dot)
+                    Rewriter.insert_op(made, InsertPoint.before(dot))
+                    dot.operands[at] = made.result
             elif row.takes("f32").parts > 1:
                 _split(dot, parts)
-
-
-def _round(dot: tile.DotOp) -> None:
-    for at in (0, 1):
-        made = _map([dot.operands[at]], rounded, dot)
-        Rewriter.insert_op(made, InsertPoint.before(dot))
-        dot.operands[at] = made.result
 
 
 def _split(dot: tile.DotOp, parts: dict[SSAValue, tuple[SSAValue, SSAValue]]) -> None:

@@ -161,10 +161,9 @@ def build_program(untiled: Untiled) -> tile.ProgramOp:
     plans = _traced_again(program, plans, config)
     _settle(program, plans, config)
     block = op.body.block
-    for i, (operand, hint) in enumerate(zip(operands, _hints(fused), strict=True)):
-        arg = block.args[i]
-        Rewriter.replace_value_with_new_type(arg, operand.view_type())
-        block.args[i].name_hint = hint
+    for i, (operand, value) in enumerate(zip(operands, (*fused.block.args, *fused.outputs), strict=True)):
+        Rewriter.replace_value_with_new_type(block.args[i], operand.view_type())
+        block.args[i].name_hint = value.name_hint
     for plan in plans:
         emit_group(program, plan, config)
     remove_dead_code(op)
@@ -183,10 +182,6 @@ def _traced_again(program: ProgramTiling, plans: list[GroupTiling], config: Conf
             plan = plan_group(program, plan.group, plan.group.nodes(program.trace), config)
         again.append(plan)
     return again
-
-
-def _hints(fused: FusedOp) -> list[str | None]:
-    return [*(a.name_hint for a in fused.block.args), *(v.name_hint for v in fused.outputs)]
 
 
 def _has_short_sums(fused: FusedOp) -> bool:
