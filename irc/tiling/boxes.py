@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from irc.analysis.op_classes import LARGE
 from irc.ir.dtypes import element_of
 from irc.support.integers import ceil_div, power_of_two, round_up
 from irc.tiling.chains import Chain, address_of, apart, begin_anywhere, by_steps, chains, sector_of
@@ -124,9 +123,7 @@ def _in_cache(domains: Domains, neighbors: list[DomainDim], tiles: dict[DomainDi
     """The order of dimensions along which tiles share sectors: as it is where the L2 holds all tiles until those beside
     them come, else those with the fewest tiles first."""
     counts = {d: ceil_div(d.extent, tiles.get(d, 1)) for d in neighbors}
-    largest = max(prod(operand.shape) for operand in domains.operands)
-    large = [operand for operand in domains.operands if prod(operand.shape) * LARGE >= largest]
-    size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in large)
+    size = prod(tiles.values()) * sum(element_of(operand.element_type).size for operand in domains.large)
     if size * prod(counts[d] for d in neighbors[:-1]) <= STRIP * domains.machine.l2:
         return neighbors
     return sorted(neighbors, key=lambda d: counts[d])
@@ -153,9 +150,7 @@ def _parts(
     shared = [d for d, count in counts.items() if count > 1]
     tiles = {d: max(_part(d.extent, own[d]) for own in taken if d in own) for d in shared}
     for chain, own, side in zip(found, taken, sides, strict=True):
-        for run in _runs(chain.dims, own, shared):
-            dim, extent = _merge(domains, space, run, own, side)
-            tiles[dim] = extent
+        tiles.update(_merge(domains, space, run, own, side) for run in _runs(chain.dims, own, shared))
     return tiles
 
 
@@ -179,10 +174,7 @@ def _whole_rows(
         if length >= sides[0] or (dim in taken[1] and held < min(dim.extent, sides[1] // 2)):
             break
         row.append(dim)
-    tiles: dict[DomainDim, int] = {}
-    for run in _runs(found[1].dims, taken[1], row):
-        dim, extent = _merge(domains, space, run, taken[1], sides[1])
-        tiles[dim] = extent
+    tiles = dict(_merge(domains, space, run, taken[1], sides[1]) for run in _runs(found[1].dims, taken[1], row))
     dim = domains.join(list(reversed(row)))
     space[:] = [d for d in space if d not in row] + [dim]
     away = by_steps(domains, found[1], space)

@@ -27,7 +27,7 @@ from irc.tiling.combiners import combine_tiles, map_tiles
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result
-from irc.tiling.index_maps import DomainDim, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, atoms, dims_in, lin_of
 from irc.tiling.nodes import Choose, Constant, Dot, Node, Reduced, Test, walk_nodes
 from irc.tiling.predicates import Inequalities, Sum, Support, tested
 from irc.tiling.products import dot_of, dot_operand
@@ -88,7 +88,9 @@ class CascadePlan:
             _bind(program, _dims(program, node, "n"), _dims(program, first, "n"))
         for node in [n for n in dots if n.op in cascade.across]:
             _bind(program, _dims(program, node, "m"), first.k)
-        first, *others = [n for n in _traced_again(program, group) if isinstance(n, Dot) and n.op in cascade.products]
+        program.trace.forget()
+        nodes = group.traced_again(program.trace)
+        first, *others = [n for n in nodes if isinstance(n, Dot) and n.op in cascade.products]
         for node in others:
             _bind(program, node.k, first.k)
         for node in group.nodes(program.trace):
@@ -96,7 +98,8 @@ class CascadePlan:
                 _bind(program, node.dims, first.k)
             if isinstance(node, Dot) and node.op in cascade.across:
                 _bind(program, node.k, _dims(program, first, "m"))
-        nodes = _traced_again(program, group)
+        program.trace.forget()
+        nodes = group.traced_again(program.trace)
         scores, products = (
             [n for n in nodes if isinstance(n, Dot) and n.op in ops] for ops in (cascade.scores, cascade.products)
         )
@@ -115,13 +118,6 @@ class CascadePlan:
         return CascadePlan(cascade, products, scores, reductions, batch, m, n, outer, steps, depths, across)
 
 
-def _traced_again(program: ProgramTiling, group: Group) -> list[Node]:
-    """The group's nodes, of which those that bindings have made the same are one."""
-    program.trace.forget()
-    group.trace_again(program.trace)
-    return group.nodes(program.trace)
-
-
 def _bind(program: ProgramTiling, dims: Sequence[DomainDim], to: Sequence[DomainDim]) -> None:
     """Makes dimensions the same as others."""
     for dim, known in zip(_free(program, dims), _free(program, to), strict=True):
@@ -137,8 +133,7 @@ def _free(program: ProgramTiling, dims: Sequence[DomainDim]) -> Space:
 
 def _dims(program: ProgramTiling, dot: Dot, side: str) -> Space:
     """The dimensions of a product's rows (m) or columns (n)."""
-    found = [a for lin in dot.side(side) for a in sorted(atoms(program.resolve(lin)), key=lambda a: a.id)]
-    return [a for a in dict.fromkeys(found) if isinstance(a, DomainDim)]
+    return dims_in(map(program.resolve, dot.side(side)))
 
 
 def emit_cascade(program: ProgramTiling, plan: CascadePlan, results: Sequence[Result], config: Config) -> None:

@@ -6,7 +6,7 @@ ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -28,21 +28,33 @@ class Chain:
     coords: Coords
     elements: int
 
+    @staticmethod
+    def of(domains: Domains, operand: Operand, coords: Coords, dims: Sequence[DomainDim]) -> Chain:
+        """That of one access."""
+        steps = {d: step_of(domains, operand, coords, d) for d in dims}
+        chain: list[DomainDim] = []
+        run = 1
+        while (following := next((d for d, step in steps.items() if step == run and d not in chain), None)) is not None:
+            chain.append(following)
+            run *= following.extent
+        return Chain(tuple(chain), operand, coords, prod(operand.shape))
+
+
+def _every(domains: Domains, dims: Sequence[DomainDim]) -> Iterator[Chain]:
+    """Those of all accesses."""
+    for operand in domains.operands:
+        yield from (Chain.of(domains, operand, coords, dims) for coords in operand.accesses)
+
 
 def chains(domains: Domains, dims: Sequence[DomainDim]) -> list[Chain]:
     """The chain of each direction, that of a result first, then those of more elements. Directions are told apart by
     the dimension that is contiguous; arrays that share it are spoken for by a result, else by the largest."""
     found: dict[DomainDim, Chain] = {}
-    for operand in domains.operands:
-        for coords in operand.accesses:
-            steps = {d: step_of(domains, operand, coords, d) for d in dims}
-            own = Chain(_chain(steps), operand, coords, prod(operand.shape))
-            if not own.dims:
-                continue
-            known = found.get(own.dims[0])
-            both = [own] if known is None else [known, own]
-            best = max(both, key=lambda c: (c.operand.is_stored, prod(c.operand.shape), len(c.dims)))
-            found[own.dims[0]] = replace(best, elements=sum(c.elements for c in both))
+    for own in [each for each in _every(domains, dims) if each.dims]:
+        known = found.get(own.dims[0])
+        both = [own] if known is None else [known, own]
+        best = max(both, key=lambda c: (c.operand.is_stored, prod(c.operand.shape), len(c.dims)))
+        found[own.dims[0]] = replace(best, elements=sum(c.elements for c in both))
     largest = max((c.elements for c in found.values()), default=0)
     kept = [c for c in found.values() if c.elements * LARGE >= largest]
     return sorted(kept, key=lambda c: (not c.operand.is_stored, -c.elements))
@@ -52,26 +64,20 @@ def apart(domains: Domains, dims: Sequence[DomainDim], first: Chain) -> list[Cha
     """The chain of the largest operand that begins as the result's does and goes on in other dimensions, where the runs
     that they share are not worth requests of their own: short ones, and those that begin within words."""
     found: list[Chain] = []
-    for operand in domains.operands:
-        for coords in operand.accesses:
-            own = Chain(
-                _chain({d: step_of(domains, operand, coords, d) for d in dims}), operand, coords, prod(operand.shape)
-            )
-            pairs = takewhile(lambda pair: pair[0] == pair[1], zip(own.dims, first.dims, strict=False))
-            shared = prod(d.extent for d, _ in pairs)
-            is_short = shared * element_of(operand.element_type).size < SECTOR_BYTES
-            if own.dims[:1] != first.dims[:1] or own.dims == first.dims or len(own.dims) < 2:
-                continue
-            if is_short or begin_anywhere(domains, own, dims) or begin_anywhere(domains, first, dims):
-                found.append(own)
+    for own in _every(domains, dims):
+        pairs = takewhile(lambda pair: pair[0] == pair[1], zip(own.dims, first.dims, strict=False))
+        shared = prod(d.extent for d, _ in pairs)
+        is_short = shared * element_of(own.operand.element_type).size < SECTOR_BYTES
+        if own.dims[:1] != first.dims[:1] or own.dims == first.dims or len(own.dims) < 2:
+            continue
+        if is_short or begin_anywhere(domains, own, dims) or begin_anywhere(domains, first, dims):
+            found.append(own)
     return sorted(found, key=lambda c: -c.elements)[:1]
 
 
 def walk_of(domains: Domains, operand: Operand, dims: Sequence[DomainDim]) -> tuple[DomainDim, ...]:
     """The chain of an array that is accessed once; empty where it is not."""
-    if len(operand.accesses) != 1:
-        return ()
-    return _chain({d: step_of(domains, operand, operand.accesses[0], d) for d in dims})
+    return Chain.of(domains, operand, operand.accesses[0], dims).dims if len(operand.accesses) == 1 else ()
 
 
 def step_of(domains: Domains, operand: Operand, coords: Coords, dim: DomainDim) -> int:
@@ -86,15 +92,6 @@ def step_of(domains: Domains, operand: Operand, coords: Coords, dim: DomainDim) 
 
 def _fixed(lin: Lin, dim: DomainDim, value: int) -> dict[DomainDim, Lin]:
     return {a: constant(value if a == dim else 0) for a in atoms(lin) if isinstance(a, DomainDim)}
-
-
-def _chain(steps: dict[DomainDim, int]) -> tuple[DomainDim, ...]:
-    chain: list[DomainDim] = []
-    run = 1
-    while (following := next((d for d, step in steps.items() if step == run and d not in chain), None)) is not None:
-        chain.append(following)
-        run *= following.extent
-    return tuple(chain)
 
 
 def by_steps(domains: Domains, chain: Chain, dims: Sequence[DomainDim]) -> list[DomainDim]:

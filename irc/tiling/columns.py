@@ -23,7 +23,7 @@ from irc.tiling.config import Config
 from irc.tiling.direct_products import multiply_add
 from irc.tiling.domains import Space
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Coords, DomainDim, Lin, atoms, constant, lin_of, new_dim, point, substitute
+from irc.tiling.index_maps import Coords, DomainDim, Lin, constant, dims_in, lin_of, new_dim, point, substitute
 from irc.tiling.map_body import finish
 from irc.tiling.nodes import Dot, Node, walk_nodes
 from irc.tiling.program import Axis, ProgramTiling
@@ -55,7 +55,8 @@ class ColumnsPlan:
         dot, *others = dots
         if others:
             raise IrcError("several products have no kernel of whole columns", others[0].location)
-        m, inner, columns = (_dims(program, lins) for lins in (dot.side("m"), dot.side("n"), dot.columns))
+        sides = dot.side("m"), dot.side("n"), dot.columns
+        m, inner, columns = (dims_in(map(program.resolve, lins)) for lins in sides)
         if set(m) & set(columns):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dot.location)
         n = [space for space in ([d for d in columns if d not in inner], inner) if space] or [[]]
@@ -74,11 +75,6 @@ class ColumnsPlan:
         iteration = iteration_of(self.dot.op)
         dims = dict(zip(iteration.along(iteration.inputs[0].map, "k"), self.dot.k, strict=True))
         return tuple(substitute(program.resolve(lin_of(dims[i])), values) for i in sorted(dims))
-
-
-def _dims(program: ProgramTiling, lins: Sequence[Lin]) -> Space:
-    found = (atom for lin in lins for atom in sorted(atoms(program.resolve(lin))))
-    return list(dict.fromkeys(atom for atom in found if isinstance(atom, DomainDim)))
 
 
 @dataclass

@@ -234,6 +234,12 @@ class Domains:
         """The arrays that are read."""
         return [o for o in self.operands if not o.is_stored and o.accesses]
 
+    @property
+    def large(self) -> list[Operand]:
+        """The arrays that count beside the largest."""
+        most = max(prod(operand.shape) for operand in self.operands)
+        return [operand for operand in self.operands if prod(operand.shape) * LARGE >= most]
+
     def cost(self, bindings: Bindings) -> int:
         return sum(o.cost(bindings)[0] for o in self.operands) + sum(
             divisions(bindings.resolve(lin)) for lin in self.expressions
@@ -292,8 +298,7 @@ class Domains:
         take divisions. `alignment` is the bytes of a vector."""
         if len(space) < 2:
             return
-        most = max(prod(operand.shape) for operand in self.operands)
-        large = [o for o in self.operands if o.accesses and prod(o.shape) * LARGE >= most]
+        large = [operand for operand in self.large if operand.accesses]
         row = space[-1].extent
         if all(row * element_of(operand.element_type).size % alignment == 0 for operand in large):
             return
@@ -307,8 +312,7 @@ class Domains:
         """Merges inner dimensions of a space until the innermost one has `extent` elements, where what is large is
         contiguous along them: tiles of columns are as wide as they were chosen then. Small operands are read at
         coordinates that take divisions."""
-        most = max(prod(operand.shape) for operand in self.operands)
-        large = [o for o in self.operands if not o.is_stored and prod(o.shape) * LARGE >= most]
+        large = [operand for operand in self.large if not operand.is_stored]
         while len(space) > 1 and space[-1].extent < extent:
             read = [replace(o, accesses=[at for at in o.accesses if self._depends(at, space[-2:])]) for o in large]
             trial = self.bindings.with_bound(_merged(space[-2:])[0])

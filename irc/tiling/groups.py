@@ -59,10 +59,12 @@ class Result:
 class Group:
     results: list[Result] = field(default_factory=list[Result])
 
-    def trace_again(self, trace: RegionTrace) -> None:
-        """Traces the results anew: nodes that bindings have made the same become one."""
+    def traced_again(self, trace: RegionTrace) -> list[Node]:
+        """The nodes of results that are traced anew: where the trace has forgotten its own, those that bindings have
+        made the same are one."""
         for result in self.results:
             result.node = trace.at(result.value, result.at)
+        return self.nodes(trace)
 
     def nodes(self, trace: RegionTrace) -> list[Node]:
         """Everything that the results depend on, gathers too; operands before users."""

@@ -6,7 +6,7 @@ symbols carry their extent: ranges, and with them the simplifications, need no c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
@@ -269,6 +269,12 @@ def atoms(lin: Lin) -> frozenset[DomainDim | Sym]:
         else:
             found.add(atom)
     return frozenset(found)
+
+
+def dims_in(lins: Iterable[Lin]) -> list[DomainDim]:
+    """The dimensions that expressions depend on, each once, those of the first ones first."""
+    found = (dim for lin in lins for dim in sorted(atom for atom in atoms(lin) if isinstance(atom, DomainDim)))
+    return list(dict.fromkeys(found))
 
 
 def substitute(lin: Lin, values: Mapping[DomainDim, Lin]) -> Lin:

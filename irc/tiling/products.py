@@ -29,7 +29,7 @@ from irc.tiling.direct_products import accumulate_directly
 from irc.tiling.domains import Bindings, Space
 from irc.tiling.grouped_products import Groups
 from irc.tiling.groups import Result
-from irc.tiling.index_maps import Div, DomainDim, Lin, atoms, lin_of, new_dim
+from irc.tiling.index_maps import Div, DomainDim, Lin, atoms, dims_in, lin_of, new_dim
 from irc.tiling.nodes import Cast, Choose, Constant, Dot, Joined, Load, Node, Reduced, Test
 from irc.tiling.program import Axis, ProgramTiling
 from irc.tiling.reductions import ReduceStage
@@ -101,11 +101,9 @@ class MatmulPlan:
     @staticmethod
     def of(program: ProgramTiling, dots: list[Dot], nodes: Sequence[Node], own: Space, config: Config) -> MatmulPlan:
         is_direct = config.is_direct
-        m: Space = []
-        n: Space = []
-        for dot in dots:
-            _add(program, m, dot.side("m") if is_direct else dot.rows)
-            _add(program, n, dot.columns if is_direct else dot.side("n"))
+        rows = [lin for dot in dots for lin in (dot.side("m") if is_direct else dot.rows)]
+        columns = [lin for dot in dots for lin in (dot.columns if is_direct else dot.side("n"))]
+        m, n = (dims_in(map(program.resolve, lins)) for lins in (rows, columns))
         if set(m) & set(n):
             raise IrcError("a product whose rows and columns are not independent has no kernel", dots[0].location)
         batch = [d for d in own if d not in m and d not in n]
@@ -174,13 +172,6 @@ def split_axes(bindings: Bindings, nodes: Sequence[Node], role: str) -> bool:
                     bindings.bind(dim, lin_of(outer) * atom.by + lin_of(inner))
                     found = True
     return found
-
-
-def _add(program: ProgramTiling, space: Space, lins: Sequence[Lin]) -> None:
-    for lin in lins:
-        for dim in sorted(a for a in atoms(program.resolve(lin)) if isinstance(a, DomainDim)):
-            if dim not in space:
-                space.append(dim)
 
 
 def emit_matmul(program: ProgramTiling, plan: MatmulPlan, results: Sequence[Result], config: Config) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from irc.analysis.op_classes import LARGE
 from irc.support.integers import ceil_div, power_of_two, round_up
 from irc.tiling.chains import step_of
-from irc.tiling.domains import Domains, Operand
+from irc.tiling.domains import Domains
 from irc.tiling.index_maps import DomainDim
 
 ELEMENTS = 1024
@@ -72,23 +71,15 @@ def exact_map_tiles(dims: Sequence[DomainDim], weights: dict[DomainDim, int], el
     return {d: sizes[d] for d in dims if d in sizes}
 
 
-@dataclass
-class Contiguity:
-    """Which dimensions are contiguous in memory for the large operands."""
-
-    domains: Domains
-
-    def weights(self, dims: Sequence[DomainDim]) -> dict[DomainDim, int]:
-        """For each dimension, the elements of the large operands that are contiguous along it."""
-        found: dict[DomainDim, int] = {}
-        for operand in self.domains.operands:
-            for dim in self._dims(operand, dims):
-                found[dim] = found.get(dim, 0) + prod(operand.shape)
-        largest = max(found.values(), default=0)
-        return {d: n for d, n in found.items() if n * LARGE >= largest}
-
-    def _dims(self, operand: Operand, dims: Sequence[DomainDim]) -> set[DomainDim]:
-        return {d for coords in operand.accesses for d in dims if step_of(self.domains, operand, coords, d) in (1, -1)}
+def contiguity(domains: Domains, dims: Sequence[DomainDim]) -> dict[DomainDim, int]:
+    """For each dimension, the elements of the large operands that are contiguous along it in memory."""
+    found: dict[DomainDim, int] = {}
+    for operand in domains.operands:
+        along = {d for at in operand.accesses for d in dims if step_of(domains, operand, at, d) in (1, -1)}
+        for dim in along:
+            found[dim] = found.get(dim, 0) + prod(operand.shape)
+    largest = max(found.values(), default=0)
+    return {d: n for d, n in found.items() if n * LARGE >= largest}
 
 
 def map_tiles(
@@ -139,12 +130,16 @@ def _filled(dims: Sequence[DomainDim], sizes: dict[DomainDim, int], elements: in
     return {d: sizes[d] for d in dims if d in sizes}
 
 
+def _tiled_row(rows: Sequence[DomainDim], weights: dict[DomainDim, int]) -> DomainDim | None:
+    """The row dimension along which most is contiguous, or the innermost one."""
+    return max((d for d in rows if d in weights), key=lambda d: weights[d], default=rows[-1] if rows else None)
+
+
 def exact_reduce_tiles(
     rows: Sequence[DomainDim], columns: Sequence[DomainDim], weights: dict[DomainDim, int], tile: Mapping[str, int]
 ) -> tuple[DomainDim | None, int, dict[DomainDim, int]]:
     """`reduce_tiles` where tiles may have any extents: whole columns."""
-    contiguous_rows = [d for d in rows if d in weights]
-    row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
+    row = _tiled_row(rows, weights)
     height = 1 if row is None else even_part(row.extent, tile.get("d", 1))
     return row, height, {c: c.extent for c in columns}
 
@@ -157,9 +152,8 @@ def reduce_tiles(
     style: str | None,
 ) -> tuple[DomainDim | None, int, dict[DomainDim, int]]:
     """(the tiled row dimension, its tile extent, the chunk of each column dimension)."""
-    contiguous_rows = [d for d in rows if d in weights]
-    row = max(contiguous_rows, key=lambda d: weights[d]) if contiguous_rows else (rows[-1] if rows else None)
-    by_rows = bool(contiguous_rows) and not any(c in weights for c in columns)
+    row = _tiled_row(rows, weights)
+    by_rows = row in weights and not any(c in weights for c in columns)
     longest = max((c.extent for c in columns), default=1)
     given = tile.get("r", tile.get("s"))
     if given is not None:

@@ -19,7 +19,7 @@ from irc.tiling.columns import ColumnsPlan, emit_columns
 from irc.tiling.config import Config
 from irc.tiling.domains import Space
 from irc.tiling.groups import Group, Result, bind_rows, cores
-from irc.tiling.index_maps import DomainDim, Lin, atoms, lin_of
+from irc.tiling.index_maps import DomainDim, dims_in, lin_of
 from irc.tiling.nodes import Apply, Dot, Joined, Node, Reduced
 from irc.tiling.products import MatmulPlan, emit_matmul, split_axes
 from irc.tiling.program import Axis, ProgramTiling, shared_nodes
@@ -29,8 +29,8 @@ from irc.tiling.sizes import (
     SHORTEST_RUN,
     SQUARE,
     THREADS,
-    Contiguity,
     along,
+    contiguity,
     exact_map_tiles,
     exact_reduce_tiles,
     map_tiles,
@@ -68,10 +68,9 @@ def plan_group(program: ProgramTiling, group: Group, nodes: list[Node], config: 
     """Finds the spaces; binds reduced dimensions to the columns of results where they have the same extents."""
     if (config.is_by_columns or not config.is_direct) and split_axes(program.domains.bindings, nodes, "n"):
         program.trace.forget()
-        group.trace_again(program.trace)
-        nodes = group.nodes(program.trace)
+        nodes = group.traced_again(program.trace)
     plan = GroupTiling(group, nodes)
-    own = _dims_in_order([program.resolve(lin) for r in group.results for lin in r.at])
+    own = dims_in(program.resolve(lin) for r in group.results for lin in r.at)
     plan.matmul = CascadePlan.of(program, group, own)
     if plan.matmul is not None:
         plan.nodes = group.nodes(program.trace)
@@ -80,12 +79,11 @@ def plan_group(program: ProgramTiling, group: Group, nodes: list[Node], config: 
         if any(isinstance(n, Reduced) for n in nodes):
             bind_rows(program.trace, nodes)
             program.trace.forget()
-            group.trace_again(program.trace)
-            plan.nodes = nodes = group.nodes(program.trace)
+            plan.nodes = nodes = group.traced_again(program.trace)
         dots = [n for n in nodes if isinstance(n, Dot)]
         # Last, and nothing is traced again: a place beyond the axis is nowhere, and reshapes need not tell where.
         if split_axes(program.domains.bindings, nodes, "m"):
-            own = _dims_in_order([program.resolve(lin) for r in group.results for lin in r.at])
+            own = dims_in(program.resolve(lin) for r in group.results for lin in r.at)
         if config.is_by_columns:
             plan.matmul = ColumnsPlan.of(program, dots, own)
         else:
@@ -102,19 +100,11 @@ def plan_group(program: ProgramTiling, group: Group, nodes: list[Node], config: 
     needed = _row_dims(program, group)
     plan.rows = [d for d in own if d in needed] + sorted(d for d in needed if d not in own)
     for result in group.results:
-        _add_columns(program, plan, [d for d in _dims_in_order(result.at) if d not in needed])
+        _add_columns(program, plan, [d for d in dims_in(result.at) if d not in needed])
     for node in reductions:
         if not node.is_scan:
             _add_columns(program, plan, list(node.dims))
     return plan
-
-
-def _dims_in_order(lins: Sequence[Lin]) -> Space:
-    found: dict[DomainDim, None] = {}
-    for lin in lins:
-        for dim in sorted(a for a in atoms(lin) if isinstance(a, DomainDim)):
-            found.setdefault(dim)
-    return list(found)
 
 
 def _row_dims(program: ProgramTiling, group: Group) -> set[DomainDim]:
@@ -213,7 +203,7 @@ def _emit_map(program: ProgramTiling, plan: GroupTiling, config: Config) -> None
 
 def _map_tiles(program: ProgramTiling, plan: GroupTiling, config: Config) -> dict[DomainDim, int]:
     """The tiled dimensions of elementwise work, with their extents."""
-    dims, weights = plan.rows, Contiguity(program.domains).weights(plan.rows)
+    dims, weights = plan.rows, contiguity(program.domains, plan.rows)
     elements = prod(config.sizes or (ELEMENTS,))
     if program.domains.machine.exact_tiles:
         return exact_map_tiles(dims, weights, elements)
@@ -241,7 +231,7 @@ def _walked_alike(program: ProgramTiling, plan: GroupTiling, config: Config) -> 
 
 def _emit_rows(program: ProgramTiling, plan: GroupTiling, config: Config) -> None:
     columns = [space[0] for space in plan.columns]
-    weights = Contiguity(program.domains).weights([*plan.rows, *columns])
+    weights = contiguity(program.domains, [*plan.rows, *columns])
     if program.domains.machine.exact_tiles:
         row, height, chunks = exact_reduce_tiles(plan.rows, columns, weights, config.tile)
     else:

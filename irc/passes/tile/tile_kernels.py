@@ -33,7 +33,7 @@ from irc.tiling.groups import group_results, reachable
 from irc.tiling.nodes import Bounded, Choose, Coordinate, Dot, Load, signless
 from irc.tiling.products import MatmulPlan
 from irc.tiling.program import ProgramTiling
-from irc.tiling.sizes import Contiguity
+from irc.tiling.sizes import contiguity
 from irc.tiling.tile_groups import Config, GroupTiling, box_group, emit_group, plan_group
 from irc.tiling.trace import RegionTrace
 from irc.tiling.view_bounds import keep_bounds, keep_window_bounds
@@ -178,8 +178,7 @@ def _traced_again(program: ProgramTiling, plans: list[GroupTiling], config: Conf
     again: list[GroupTiling] = []
     for plan in plans:
         if plan.matmul is None:
-            plan.group.trace_again(program.trace)
-            plan = plan_group(program, plan.group, plan.group.nodes(program.trace), config)
+            plan = plan_group(program, plan.group, plan.group.traced_again(program.trace), config)
         again.append(plan)
     return again
 
@@ -224,7 +223,7 @@ def _settle(program: ProgramTiling, plans: list[GroupTiling], config: Config) ->
     for plan in plans:
         if plan.matmul is None and not domains.machine.exact_tiles:
             domains.flatten(plan.rows, WIDEST)
-            if plan.columns and Contiguity(domains).weights(plan.rows[-1:]):
+            if plan.columns and contiguity(domains, plan.rows[-1:]):
                 domains.widen(plan.rows, config.tile.get("d", 1))
         for space in plan.columns:
             domains.force_one(space)
