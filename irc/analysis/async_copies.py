@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from xdsl.dialects.builtin import IndexType
-
 from irc.analysis.accesses import access_of
 from irc.dialects.tile import AccessOp
 from irc.layout.fragment import REPLICATED, Fragment, Mode
@@ -28,7 +26,7 @@ class AsyncCopy:
 def async_copy(op: AccessOp, shape: Sequence[int]) -> AsyncCopy | None:
     """The widest copies of a 2-d tile; None where runs are too short or begin where no copy can. A copy is inside the
     view or outside it as a whole."""
-    if len(shape) != 2 or any(not isinstance(s.type, IndexType) for s in op.symbols):
+    if len(shape) != 2 or op.gathers:
         return None
     access = access_of(op)
     inner, vector = max(((d, access.vector(d, n)) for d, n in enumerate(shape)), key=lambda found: found[1])

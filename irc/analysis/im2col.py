@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from irc.analysis.index_values import greatest
+from irc.analysis.tma import has_tensor_map
 from irc.dialects.tile import AccessOp, Im2colAttr
 from irc.ir.dtypes import element_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
@@ -41,15 +41,9 @@ class _Coordinate:
 
 def im2col_access(op: AccessOp, shape: Sequence[int]) -> Im2colAttr | None:
     """How TMA brings a tile of extents `shape` as pixels of a window; None where it cannot."""
-    view = op.view_type
-    size = element_of(view.element_type).size
-    strides, extents = view.get_strides(), view.get_shape()
+    size = element_of(op.view_type.element_type).size
     channel = channel_dim(op, len(shape))
-    if channel is None or strides[-1] != 1 or view.alignment < TENSOR_MAP_ALIGNMENT or 0 in extents:
-        return None
-    if any(s * size % TENSOR_MAP_ALIGNMENT or s * size >= 1 << 40 for s in strides[:-1]):
-        return None
-    if any(not isinstance(s.type, IndexType) for s in op.symbols):
+    if channel is None or not has_tensor_map(op):
         return None
     pixel = 1 - channel
     if shape[channel] * size % TENSOR_MAP_ALIGNMENT or not 1 < shape[pixel] <= MAX_PIXELS:

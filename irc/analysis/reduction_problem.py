@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from irc.analysis.op_classes import LARGE, has_parts, is_position, is_scan, reduced_axes, shape_of
 from irc.analysis.runs import ends_reduced, outer_axes, run_of, short_run
 from irc.dialects.kernel import FusedOp
 from irc.ir.dtypes import Element, element_of
+from irc.ir.walks import depending_on
+from irc.layout.requests import LINE_BYTES, WIDEST
 from irc.support.integers import ceil_div, power_of_two
 
 
@@ -63,7 +65,8 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     cores = kernel.cores()
     op = cores[0]
     shape, axes, loaded = shape_of(op.operands[0]), reduced_axes(op), _loaded(kernel, op)
-    returns, is_nested = _returns(kernel, set(cores), shape), _is_nested(kernel, set(cores))
+    returns = _returns(kernel, set(cores), shape)
+    is_nested = not set(cores).isdisjoint(depending_on(cores, kernel.block.ops))
     is_simple = not (is_nested or returns or any(is_position(core) or not has_parts(core) for core in cores))
     inner = short_run(shape, axes) if is_simple else 1
     axes = axes if inner == 1 else outer_axes(shape, axes)
@@ -80,7 +83,7 @@ def reduction_of(kernel: FusedOp) -> Reduction:
         loaded=loaded,
         arrays=sum(LARGE * prod(shape_of(value)) >= prod(shape) for value in kernel.inputs),
         weights=sum(extent <= prod(shape_of(value)) < prod(shape) // LARGE for value in kernel.inputs),
-        is_aligned=together * run_of(shape, axes) * loaded.size % ALIGNED == 0 or run_of(shape, axes) == prod(shape),
+        is_aligned=together * run_of(shape, axes) * loaded.size % WIDEST == 0 or run_of(shape, axes) == prod(shape),
         is_contiguous=ends_reduced(shape, axes),
         returns=returns,
         gives_rows=any(prod(shape_of(value)) >= prod(shape) > 1 for value in kernel.outputs),
@@ -91,9 +94,6 @@ def reduction_of(kernel: FusedOp) -> Reduction:
     )
 
 
-ALIGNED = 16
-"""Bytes of the widest access."""
-
 MIN_ROWS = 64
 """Rows, each of several put together, for which it is worth it to reduce those several in the end."""
 
@@ -101,15 +101,11 @@ MIN_ROW = 4096
 """Elements of such a row that waste little of its last tile."""
 
 
-LINE = 128
-"""Bytes of a line of memory."""
-
-
 def _columns(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> int:
     innermost = next((axis for axis in reversed(range(len(shape))) if shape[axis] != 1), None)
     if innermost is None or innermost in axes:
         return 1
-    return shape[innermost] if shape[innermost] * loaded.size >= LINE else run_of(shape, axes)
+    return shape[innermost] if shape[innermost] * loaded.size >= LINE_BYTES else run_of(shape, axes)
 
 
 def _together(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) -> int:
@@ -117,22 +113,11 @@ def _together(shape: tuple[int, ...], axes: tuple[int, ...], loaded: Element) ->
     columns, size = run_of(shape, axes), loaded.size
     extent = prod(shape[axis] for axis in axes)
     is_over_columns = 0 < columns * extent == prod(shape) and columns > 1 and not ends_reduced(shape, axes)
-    if not is_over_columns or columns * size % ALIGNED == 0:
+    if not is_over_columns or columns * size % WIDEST == 0:
         return 1
-    least = ALIGNED // gcd(ALIGNED, columns * size)
+    least = WIDEST // gcd(WIDEST, columns * size)
     together = least * max(1, power_of_two(ceil_div(MIN_ROW, least * columns)))
     return together if extent >= MIN_ROWS * together else 1
-
-
-def _is_nested(kernel: FusedOp, cores: Set[Operation]) -> bool:
-    dependent: set[SSAValue] = set()
-    for op in kernel.block.ops:
-        depends = any(operand in dependent for operand in op.operands)
-        if op in cores and depends:
-            return True
-        if op in cores or depends:
-            dependent |= set(op.results)
-    return False
 
 
 def _loaded(kernel: FusedOp, op: Operation) -> Element:
@@ -143,11 +128,6 @@ def _loaded(kernel: FusedOp, op: Operation) -> Element:
 
 def _returns(kernel: FusedOp, cores: Set[Operation], domain: tuple[int, ...]) -> bool:
     """Whether something of the domain's size depends on a reduction, or a scan gives it."""
-    dependent: set[SSAValue] = set()
-    for op in kernel.block.ops:
-        if not is_scan(op) and op not in cores and not any(v in dependent for v in op.operands):
-            continue
-        dependent |= set(op.results)
-        if any(isinstance(r.type, TensorType) and prod(shape_of(r)) >= prod(domain) > 1 for r in op.results):
-            return True
-    return False
+    first = [op for op in kernel.block.ops if is_scan(op) or op in cores]
+    values = (value for op in (*first, *depending_on(first, kernel.block.ops)) for value in op.results)
+    return any(isinstance(v.type, TensorType) and prod(shape_of(v)) >= prod(domain) > 1 for v in values)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType
-
 from irc.analysis.accesses import access_of
 from irc.dialects.tile import AccessOp, LoadOp, element_type_of, shape_of
 from irc.ir.dtypes import element_of
@@ -28,6 +26,15 @@ class BoxAccess:
     inner: int
 
 
+def has_tensor_map(op: AccessOp) -> bool:
+    """Whether the elements of a view lie as a tensor map wants them, and scalars say where the access is."""
+    view, size = op.view_type, element_of(op.view_type.element_type).size
+    *apart, inner = view.get_strides()
+    is_aligned = view.alignment >= TENSOR_MAP_ALIGNMENT and not any(s * size % TENSOR_MAP_ALIGNMENT for s in apart)
+    is_near = inner == 1 and all(s * size < 1 << 40 for s in apart)
+    return is_aligned and is_near and 0 not in view.get_shape() and not op.gathers
+
+
 def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     """The tile of extents `shape` as a box of the view; None where it is not one or TMA cannot take it.
 
@@ -35,15 +42,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     every swizzle (measured on an H100).
     """
     view = op.view_type
-    size = element_of(view.element_type).size
-    strides = view.get_strides()
-    if not 1 <= view.rank <= TENSOR_MAP_RANK or strides[-1] != 1 or 0 in view.get_shape():
-        return None
-    if view.alignment < TENSOR_MAP_ALIGNMENT or any(s * size % TENSOR_MAP_ALIGNMENT for s in strides[:-1]):
-        return None
-    if any(s * size >= 1 << 40 for s in strides[:-1]):
-        return None
-    if any(not isinstance(s.type, IndexType) for s in op.symbols):
+    if not 1 <= view.rank <= TENSOR_MAP_RANK or not has_tensor_map(op):
         return None
     dims: list[int | None] = []
     for expr in op.access_map.results:
@@ -56,7 +55,7 @@ def box_access(op: AccessOp, shape: Sequence[int]) -> BoxAccess | None:
     if not _are_followed(used, shape) or (used != sorted(used) and len(shape) != 2):
         return None
     inner = dims[-1]
-    unit = TENSOR_MAP_ALIGNMENT // size
+    unit = TENSOR_MAP_ALIGNMENT // element_of(view.element_type).size
     if inner is None or shape[inner] < unit or access_of(op).vector(inner, unit) < unit:
         return None
     if any(shape[d] > MAX_BOX for d in range(len(shape)) if d != inner):

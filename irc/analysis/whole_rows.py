@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from irc.analysis.op_classes import is_reduction, reduced_axes, shape_of, size_of
 from irc.dialects.kernel import FusedOp
 from irc.ir.iteration import iteration_of
+from irc.ir.walks import depending_on
 
 
 def rows_of(kernel: FusedOp) -> list[Operation]:
@@ -28,14 +29,8 @@ def _along_rows(kernel: FusedOp) -> tuple[int, ...]:
 def needs_whole_rows(kernel: FusedOp) -> bool:
     """Whether such a reduction is read again by something of the result's size, or by another reduction."""
     size = size_of(kernel.cores()[0].results[0])
-    dependent: set[SSAValue] = {value for op in rows_of(kernel) for value in op.results}
-    for op in kernel.block.ops:
-        if not any(value in dependent for value in op.operands):
-            continue
-        dependent.update(op.results)
-        if is_reduction(op) or any(size_of(value) >= size for value in op.results):
-            return True
-    return False
+    following = depending_on(rows_of(kernel), kernel.block.ops)
+    return any(is_reduction(op) or any(size_of(value) >= size for value in op.results) for op in following)
 
 
 def row_extent(kernel: FusedOp) -> int:

@@ -12,7 +12,7 @@ from irc.analysis.reduction_problem import Reduction
 from irc.dialects.kernel import ConfigAttr, FusedOp, TileSizes
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
-from irc.layout.requests import REGISTER_BYTES
+from irc.layout.requests import REGISTER_BYTES, SECTOR_BYTES, WIDEST
 from irc.support.integers import ceil_div, power_of_two, round_up
 
 MIN_PER_THREAD = 4
@@ -76,12 +76,6 @@ BLOCKS_PER_SM = 2
 
 PARTS_PER_SM = 8
 """Blocks for each SM of a reduction that is split: enough for the last ones not to be waited for long."""
-
-SECTOR = 32
-"""Bytes of columns side by side that are worth a request of their own."""
-
-VECTOR = 16
-"""Bytes of the widest access of a thread."""
 
 RUN = 256
 """Bytes of a row of a tile that is permuted, in either direction: two lines of memory. On an H200 a transpose of f32
@@ -183,7 +177,7 @@ def _tile(reduction: Reduction, rows: int, elements: int) -> TileSizes:
 
 def _step(reduction: Reduction, machine: Target) -> int:
     """Elements of a step in which each thread makes one access."""
-    return _step_threads(reduction, machine) * VECTOR // max(reduction.loaded.size, 2)
+    return _step_threads(reduction, machine) * WIDEST // max(reduction.loaded.size, 2)
 
 
 def _step_threads(reduction: Reduction, machine: Target) -> int:
@@ -210,7 +204,7 @@ def _choose_columns(reduction: Reduction, machine: Target) -> ConfigAttr:
         return ConfigAttr.of(tile=_tile(reduction, min(width, power_of_two(columns)), length), reduction="persistent")
     outer = reduction.rows // max(reduction.columns, 1)
     split = _split(reduction, outer * ceil_div(columns, width), machine, PARTS_PER_SM)
-    while split is None and width * reduction.loaded.size > SECTOR:
+    while split is None and width * reduction.loaded.size > SECTOR_BYTES:
         if outer * ceil_div(columns, width) >= BLOCKS_PER_SM * machine.sms:
             break
         width //= 2
@@ -226,7 +220,7 @@ def _width(reduction: Reduction, columns: int) -> int:
     if reduction.is_aligned:
         return width
     widths = [width]
-    while widths[-1] * reduction.loaded.size > 2 * SECTOR:
+    while widths[-1] * reduction.loaded.size > 2 * SECTOR_BYTES:
         widths.append(widths[-1] // 2)
     least = min(round_up(columns, each) for each in widths)
     return next(each for each in widths if 8 * round_up(columns, each) <= 9 * least)
@@ -306,4 +300,4 @@ def _elements_per_thread(kernel: FusedOp, elements: int) -> int:
     stay in caches and do not count."""
     large = [v for v in (*kernel.inputs, *kernel.outputs) if prod(shape_of(v)) * LARGE >= elements]
     sizes = [element_of(value.type).size for value in large] or [1]
-    return max(VECTOR // max(sizes), power_of_two(ceil_div(MAP_BYTES_PER_THREAD, sum(sizes))))
+    return max(WIDEST // max(sizes), power_of_two(ceil_div(MAP_BYTES_PER_THREAD, sum(sizes))))

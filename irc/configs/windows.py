@@ -15,11 +15,9 @@ from irc.ir.dtypes import element_of
 from irc.ir.iteration import Iteration, Kind, iteration_of
 from irc.ir.targets import Target
 from irc.layout.affine import slope_of
+from irc.layout.requests import WIDEST
 from irc.layout.windows import MAX_WINDOW_REGISTERS, Reach, Read, closest_runs, registers
 from irc.support.integers import ceil_div
-
-VECTOR = 16
-"""Bytes of the widest access of a thread."""
 
 THREADS = 256
 PRODUCT_THREADS = 128
@@ -54,7 +52,7 @@ def choose_windows(kernel: FusedOp, machine: Target) -> ConfigAttr:
     """As many elements for a thread as leave room for what their windows read together."""
     shapes = [shape_of(value) for value in kernel.outputs]
     elements = max(map(prod, shapes), default=1)
-    vector = max(1, VECTOR // max((element_of(value.type).size for value in kernel.outputs), default=4))
+    vector = max(1, WIDEST // max((element_of(value.type).size for value in kernel.outputs), default=4))
     windows = [op for op in kernel.block.ops if is_window(op)]
     each = min((_elements(op, vector) for op in windows), default=vector)
     multiplies = multiplies_windows(kernel)

@@ -41,6 +41,7 @@ from irc.fusion.prologue_cost import PrologueCost, is_streamed_right, prologue_c
 from irc.fusion.row_cost import RowCost, row_cost
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import Pattern, is_broadcast, iteration_of, pattern_of
+from irc.ir.targets import TENSOR_MAP_ALIGNMENT
 from irc.ir.walks import makers, makers_of, reached
 
 MAX_PRODUCTS = 3
@@ -51,10 +52,6 @@ MAX_PLACES = 4
 
 MAX_PROLOGUE_COST = 12
 """Cheap ops for an element of an operand: each tile of a row or column of tiles repeats them."""
-
-
-ALIGNED = 16
-"""Bytes that rows are a multiple of which TMA loads."""
 
 
 def casts_to_store(block: Block) -> set[Operation]:
@@ -337,7 +334,8 @@ def grow_prologue(graph: FusionGraph, cluster: Cluster) -> list[PrologueCost]:
         nonlocal budget
         op = graph.ops[i]
         if is_transpose(op):
-            return narrow and shape_of(op.operands[0])[-1] * element_of(op.operands[0].type).size % ALIGNED == 0
+            row = shape_of(op.operands[0])[-1] * element_of(op.operands[0].type).size
+            return narrow and row % TENSOR_MAP_ALIGNMENT == 0
         if _merges_axes(op):
             makers = [edge.producer for edge in graph.sources[i]]
             return all(graph.is_free(j) and accepts(graph.ops[j]) and _is_for(graph, j, i) for j in makers)

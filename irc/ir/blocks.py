@@ -1,4 +1,4 @@
-"""Blocks: the one of an op, the op that ends one, and all ops that are nested in one."""
+"""Blocks: the one of an op, the op that ends one, the ops behind one, and all ops that are nested in one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ def end_of(block: Block) -> Operation:
     """The last op of a block that has one."""
     assert block.last_op is not None, "a block without ops has no end"
     return block.last_op
+
+
+def behind(op: Operation) -> list[Operation]:
+    """The ops of a block behind one of them."""
+    found: list[Operation] = []
+    while (following := op.next_op) is not None:
+        found.append(op := following)
+    return found
 
 
 def ops_in(op: Operation) -> list[Operation]:

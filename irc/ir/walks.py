@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
@@ -20,6 +20,15 @@ def reached(start: Iterable[NodeT], following: Callable[[NodeT], Iterable[NodeT]
             seen.add(node)
             yield node
             pending += following(node)
+
+
+def depending_on(first: Collection[Operation], ops: Iterable[Operation]) -> Iterator[Operation]:
+    """Those of some ops, each of which comes after what it reads, that need a result of the first ones."""
+    values = {result for op in first for result in op.results}
+    for op in ops:
+        if any(operand in values for operand in op.operands):
+            values.update(op.results)
+            yield op
 
 
 def operands_behind(value: SSAValue) -> Sequence[SSAValue]:

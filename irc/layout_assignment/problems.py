@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import gcd, prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from irc.analysis.accesses import access_of
@@ -143,7 +142,7 @@ def _use(space: Space, op: tile.AccessOp, value: SSAValue, *, is_bound: bool) ->
     """`is_bound`: the access is made in the space's fragment."""
     is_store = isinstance(op, tile.StoreOp)
     shape = shape_of(value.type)
-    gathers = any(isinstance(symbol.type, TensorType) for symbol in op.symbols)
+    gathers = op.gathers
     is_free = (
         shape == space.shape and not gathers and not is_bound and not (space.scans and is_store and len(shape) < 2)
     )

@@ -171,7 +171,7 @@ def is_inside(code: Code, op: tile.AccessOp, fragment: Fragment, beyond: int = 0
     e, walk = code.e, Walk(code.e, (), code.extent)
     exprs = {d: op.access_map.results[d] for d in op.checked_dims}
     needed = op.access_map.results if beyond else exprs.values()
-    if any(isinstance(s.type, TensorType) for s in op.symbols) or not all(map(is_monotone, needed)):
+    if op.gathers or not all(map(is_monotone, needed)):
         return None
     symbols = [code.scalar(symbol) for symbol in op.symbols]
     first = [Coordinate(code.scalar(offset)) for offset in op.offsets]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i32
@@ -14,6 +15,7 @@ from irc.analysis.im2col import channel_dim, first_pixel
 from irc.analysis.matrix_instructions import reads_shared
 from irc.analysis.tma import box_access
 from irc.dialects import cuda, tile
+from irc.ir.blocks import behind
 from irc.lowering import channels, memory, step_channels
 from irc.lowering.clusters import cluster_coordinates
 from irc.lowering.coordinates import Coordinate, Walk
@@ -106,12 +108,7 @@ def lower_write(code: Code, op: tile.WriteOp) -> None:
 
 def _is_followed(op: tile.WriteOp) -> bool:
     """Whether another write to what TMA stores comes before the next store."""
-    following = op.next_op
-    while following is not None and not isinstance(following, tile.StoreOp):
-        if is_staging(following):
-            return True
-        following = following.next_op
-    return False
+    return any(map(is_staging, takewhile(lambda each: not isinstance(each, tile.StoreOp), behind(op))))
 
 
 def lower_store_wait(code: Code, op: tile.StoreWaitOp) -> None:

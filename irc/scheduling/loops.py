@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.ir.properties import constant_of
@@ -19,14 +19,6 @@ def with_carried(loop: scf.ForOp, starts: Sequence[SSAValue]) -> scf.ForOp:
     new.location = loop.location
     Rewriter.insert_op(new, InsertPoint.before(loop))
     return new
-
-
-def behind(op: Operation) -> list[Operation]:
-    """The ops of a block behind one of them."""
-    found: list[Operation] = []
-    while (following := op.next_op) is not None:
-        found.append(op := following)
-    return found
 
 
 def trips(loop: scf.ForOp) -> int | None:

@@ -19,7 +19,7 @@ from irc.layout.affine import slope_of
 def group_of(load: tile.LoadOp) -> int | None:
     """The extent of groups of K whose elements read the same, where a step is inside of one; None of other loads."""
     depth = shape_of(load.result.type)[1]
-    if load.other is not None or depth == 1 or any(isinstance(s.type, TensorType) for s in load.symbols):
+    if load.other is not None or depth == 1 or load.gathers:
         return None
     found = {_group(expr) for expr in load.access_map.results if slope_of(expr, 1) != 0}
     group = found.pop() if len(found) == 1 else None

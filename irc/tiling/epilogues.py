@@ -15,6 +15,8 @@ from irc.analysis.op_classes import is_cast, is_contraction, is_elementwise, is_
 from irc.dialects import nd
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd.base import element_of, shape_of
+from irc.ir.blocks import behind
+from irc.ir.walks import depending_on
 
 MAX_OPS = 64
 """Ops that a result's epilogue has at most."""
@@ -62,7 +64,7 @@ def computed_by(value: SSAValue) -> Operation | None:
 
 def epilogue_of(launch: LaunchOp, result: SSAValue) -> Epilogue | None:
     """The epilogue of a result that saves a launch: one without which its values would be stored by another kernel."""
-    dependent = _dependent(launch)
+    dependent = dict.fromkeys(depending_on([launch], behind(launch)))
     inner: dict[SSAValue, None] = {result: None}
     for op in dependent:
         if _may_absorb(op, inner, dependent) and len(inner) <= MAX_OPS:
@@ -71,19 +73,6 @@ def epilogue_of(launch: LaunchOp, result: SSAValue) -> Epilogue | None:
     kept = _before(needed, inner)
     ops = [op for op in dependent if len(op.results) == 1 and op.results[0] in kept]
     return Epilogue(result, ops, needed) if needed else None
-
-
-def _dependent(launch: LaunchOp) -> dict[Operation, None]:
-    """The ops that depend on a launch, in order."""
-    values: set[SSAValue] = set(launch.outputs)
-    found: dict[Operation, None] = {}
-    op = launch.next_op
-    while op is not None:
-        if any(operand in values for operand in op.operands):
-            found[op] = None
-            values.update(op.results)
-        op = op.next_op
-    return found
 
 
 def _may_absorb(op: Operation, inner: dict[SSAValue, None], dependent: dict[Operation, None]) -> bool:

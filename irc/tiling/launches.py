@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd.base import element_of, shape_of
 from irc.ir.alignment import alignment_of
+from irc.ir.blocks import behind, block_of
 from irc.ir.walks import makers, makers_of, reached
 
 
@@ -40,20 +41,12 @@ def own_program(module: ModuleOp, launch: LaunchOp) -> tile.ProgramOp:
 
 def move_before(launch: LaunchOp, values: Iterable[SSAValue]) -> None:
     """Puts before a launch what values are computed from, none of which depends on it."""
-    behind: set[Operation] = set()
-    op = launch.next_op
-    while op is not None:
-        behind.add(op)
-        op = op.next_op
-    needed = behind.intersection(reached(makers(values), lambda op: makers_of(op) if op in behind else ()))
-    op = launch.next_op
-    while op is not None:
-        following = op.next_op
+    following = dict.fromkeys(behind(launch))
+    needed = set(reached(makers(values), lambda op: makers_of(op) if op in following else ()))
+    for op in following:
         if op in needed:
             op.detach()
-            assert launch.parent is not None
-            launch.parent.insert_op_before(op, launch)
-        op = following
+            block_of(launch).insert_op_before(op, launch)
 
 
 def add_operands(launch: LaunchOp, program: tile.ProgramOp, values: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:

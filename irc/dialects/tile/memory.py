@@ -78,6 +78,11 @@ class AccessOp(IRDLOperation):
         return values_of(self.checked)
 
     @property
+    def gathers(self) -> bool:
+        """Whether tiles of integers say where elements are."""
+        return not all(isinstance(symbol.type, IndexType) for symbol in self.symbols)
+
+    @property
     def own_end(self) -> tuple[int, SSAValue] | None:
         """(dimension of the tile, where it ends); None where all of the tile is accessed."""
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -16,7 +16,7 @@ from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp, RegistersOp
 from irc.dialects.cuda.common import GLOBAL, AccessOp
 from irc.dialects.cuda.memory import GlobalLoadOp
-from irc.ir.blocks import block_of, end_of, ops_in
+from irc.ir.blocks import behind, block_of, end_of, ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
@@ -67,24 +67,17 @@ def wait_first(kernel: KernelOp, kept: Set[int]) -> None:
 
 def _load_early(wait: Operation, early: Set[SSAValue]) -> None:
     """Moves loads of these arguments, and what they need, before the wait."""
-    behind = {op: place for place, op in enumerate(_behind(wait))}
-    for op in list(behind):
-        for each in _needed(op, behind, early) or ():
-            del behind[each]
+    places = {op: place for place, op in enumerate(behind(wait))}
+    for op in list(places):
+        for each in _needed(op, places, early) or ():
+            del places[each]
             each.detach()
             block_of(wait).insert_op_before(each, wait)
 
 
-def _behind(op: Operation) -> Iterator[Operation]:
-    following = op.next_op
-    while following is not None:
-        yield following
-        following = following.next_op
-
-
-def _needed(op: Operation, behind: Mapping[Operation, int], early: Set[SSAValue]) -> list[Operation] | None:
+def _needed(op: Operation, places: Mapping[Operation, int], early: Set[SSAValue]) -> list[Operation] | None:
     """A load of such arguments, or a loop of such loads, with what it needs of the ops behind the wait, in order; None
-    where it is something else, or cannot go there. behind: the place of each of those ops."""
+    where it is something else, or cannot go there. places: the place of each of those ops."""
     loads = [inner for inner in ops_in(op) if isinstance(inner, GlobalLoadOp)]
     if not loads or not all(load.pointer in early for load in loads) or op.results:
         return None
@@ -94,15 +87,15 @@ def _needed(op: Operation, behind: Mapping[Operation, int], early: Set[SSAValue]
     while waiting:
         operands = [operand for inner in waiting.pop().walk() for operand in inner.operands]
         for owner in (operand.owner for operand in operands):
-            if isinstance(owner, Operation) and owner in behind and owner not in found:
+            if isinstance(owner, Operation) and owner in places and owner not in found:
                 if not (is_pure(owner) or isinstance(owner, RegistersOp)):
                     return None
                 found.add(owner)
                 waiting.append(owner)
     users = (block_of(op).find_ancestor_op_in_block(use.operation) for load in loads for use in load.array.uses)
-    if any(user and behind.get(user, behind[op]) < behind[op] for user in users):
+    if any(user and places.get(user, places[op]) < places[op] for user in users):
         return None
-    return sorted(found, key=behind.__getitem__)
+    return sorted(found, key=places.__getitem__)
 
 
 def _first_access(block: Block) -> Operation:

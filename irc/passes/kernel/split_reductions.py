@@ -9,7 +9,7 @@ added up by the first kernel instead, by blocks that wait for each other at sema
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -43,6 +43,7 @@ from irc.ir.iteration import iteration_of
 from irc.ir.passes import Pass
 from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
+from irc.ir.walks import depending_on
 from irc.splitting.cascades import SplitCascade
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
@@ -267,13 +268,9 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
             op.erase()
 
 
-def _dependent(kernel: FusedOp, split: Container[Operation]) -> set[SSAValue]:
-    """The values that depend on the reductions."""
-    found: set[SSAValue] = set()
-    for op in kernel.block.ops:
-        if op in split or any(operand in found for operand in op.operands):
-            found |= set(op.results)
-    return found
+def _dependent(kernel: FusedOp, split: Collection[Operation]) -> set[SSAValue]:
+    """The values that the reductions give, or that depend on them."""
+    return {result for op in (*split, *depending_on(split, kernel.block.ops)) for result in op.results}
 
 
 def _first_kernel(kernel: FusedOp, values: list[SSAValue], *, is_serial: bool) -> FusedOp:

@@ -17,6 +17,7 @@ from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import shape_of, with_fragment
+from irc.ir.blocks import behind, block_of
 from irc.ir.properties import numbers
 from irc.ir.targets import Target, target_of
 from irc.layout.cost import rates_of
@@ -202,9 +203,5 @@ def _insert_convert(
 
 def _first_user(op: tile.LoadOp) -> Operation:
     """The first op behind a load, in its block, that uses what was loaded."""
-    block, current = op.parent_block(), op.next_op
-    users = {block.find_ancestor_op_in_block(use.operation) for use in op.result.uses} if block is not None else set()
-    while current is not None and current not in users:
-        current = current.next_op
-    assert current is not None
-    return current
+    users = {block_of(op).find_ancestor_op_in_block(use.operation) for use in op.result.uses}
+    return next(each for each in behind(op) if each in users)

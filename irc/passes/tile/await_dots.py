@@ -16,8 +16,8 @@ from irc.analysis.invariants import LAID_OUT
 from irc.analysis.matrix_instructions import is_asynchronous, sums_in_tensor_memory
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
-from irc.ir.blocks import block_of, end_of
-from irc.scheduling.loops import behind, with_carried
+from irc.ir.blocks import behind, block_of, end_of
+from irc.scheduling.loops import with_carried
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.blocks import end_of
+from irc.layout.instructions import WGMMA_COLUMNS
 from irc.scheduling.loops import with_carried
 
-WIDEST = 256
-"""Columns that one wgmma computes (PTX ISA, 9.7.15.5); a wider product would need its operand twice again."""
 PANEL = 32
+"""Columns of which those of merged products are a multiple, or a power of two."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _group(loop: scf.ForOp) -> list[tile.DotOp]:
     for dots in groups.values():
         columns = sum(shape_of(d.result.type)[1] for d in dots)
         same = len({(str(element_type_of(d.rhs.type)), str(element_type_of(d.acc.type))) for d in dots}) == 1
-        if len(dots) > 1 and columns <= WIDEST and same and _is_whole(columns) and _one_start(loop, dots):
+        if len(dots) > 1 and columns <= WGMMA_COLUMNS and same and _is_whole(columns) and _one_start(loop, dots):
             return dots
     return []
 

@@ -8,7 +8,6 @@ from math import prod
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -64,7 +63,7 @@ class _Key:
 def _merge(block: Block) -> None:
     groups: dict[_Key, list[_Tap]] = {}
     for op in block.ops:
-        if not isinstance(op, tile.LoadOp) or any(not isinstance(s.type, IndexType) for s in op.symbols):
+        if not isinstance(op, tile.LoadOp) or op.gathers:
             continue
         forms = [linear_form(expr, len(op.offsets), len(op.symbols)) for expr in op.access_map.results]
         known = [form for form in forms if form is not None]

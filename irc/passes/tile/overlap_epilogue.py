@@ -18,7 +18,9 @@ from irc.analysis.programs import ProgramPass
 from irc.analysis.tma import is_swizzled_load
 from irc.dialects import tile
 from irc.dialects.tile import shape_of
+from irc.ir.blocks import block_of
 from irc.ir.dtypes import element_of
+from irc.ir.walks import depending_on, users_of
 from irc.layout.instructions import ATOMS, LANES
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
 from irc.scheduling.channels import tile_bytes
@@ -82,7 +84,7 @@ def _overlap(program: tile.ProgramOp, loop: tile.ForTilesOp) -> None:
     if rows * columns // threads < ACCUMULATOR and staged <= EPILOGUE_BYTES:
         return
     carried = [op for op in epilogue if isinstance(op, tile.ReduceOp) and 1 in op.axis_values]
-    after = _dependents(epilogue, carried)
+    after = set(depending_on(carried, epilogue))
     subtiled = [op for op in epilogue if op not in after]
     arriving: list[tile.LoadOp] = []
     if any(_is_wide(op) for op in after):
@@ -121,12 +123,11 @@ def _put_last(epilogue: list[Operation], reductions: list[tile.ReduceOp]) -> lis
     Gives what is wide."""
     needed: set[Operation] = set(reductions)
     for op in reversed(epilogue):
-        if any(use.operation in needed for result in op.results for use in result.uses):
+        if not needed.isdisjoint(users_of(op)):
             needed.add(op)
     rest = [op for op in epilogue if op not in needed]
     wide = [op for op in rest if _is_wide(op)]
-    block = epilogue[0].parent_block()
-    assert block is not None
+    block = block_of(epilogue[0])
     for op in [*(op for op in rest if op not in wide), *wide]:
         op.detach()
         block.add_op(op)
@@ -188,17 +189,6 @@ def _extents(product: scf.ForOp) -> tuple[int, int]:
             break
     rows, columns = shape_of(result.type)
     return rows, columns
-
-
-def _dependents(ops: list[Operation], sources: list[tile.ReduceOp]) -> set[Operation]:
-    """What reads the results of some ops, directly or not."""
-    values: set[SSAValue] = {v for op in sources for v in op.outputs}
-    found: set[Operation] = set()
-    for op in ops:
-        if any(v in values for v in op.operands):
-            found.add(op)
-            values.update(op.results)
-    return found
 
 
 def _tiles(op: Operation) -> list[Attribute]:

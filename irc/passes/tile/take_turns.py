@@ -14,11 +14,11 @@ from irc.analysis.configs import consumer_partitions
 from irc.analysis.invariants import LAID_OUT
 from irc.analysis.programs import ProgramPass
 from irc.dialects import tile
+from irc.ir.blocks import behind
 from irc.ir.properties import numbers
 from irc.ir.rewriting import give_location
 from irc.scheduling.channels import drained_in
 from irc.scheduling.dependences import needed_by
-from irc.scheduling.loops import behind
 from irc.scheduling.trip_counts import TripCounts
 
 
