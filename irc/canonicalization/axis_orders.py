@@ -11,23 +11,19 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.canonicalization.shapes import moves_only_ones
-from irc.canonicalization.simplify import splat_of
+from irc.canonicalization.simplify import reshaped_splat, splat_of
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, plain, rank_of, shape_of
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import ArgReduceOp, ReduceOp
 from irc.ir.discardable import DECLARED
 from irc.ir.rewriting import Inserter
+from irc.support.shapes import inverse
 
 Order = tuple[int, ...]
 
 LISTS = ("starts", "stops", "steps", "low", "high", "window", "strides", "dilation", "input_dilation")
 """Properties with an entry for each axis."""
-
-
-def inverse(order: Sequence[int]) -> Order:
-    """The order that undoes it."""
-    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def composed(first: Sequence[int], second: Sequence[int]) -> Order:
@@ -57,8 +53,7 @@ def small_array(op: Operation, order: Order) -> SSAValue | None:
     their axes change places."""
     if isinstance(op, nd.BroadcastOp):
         dims = [order.index(dim) for dim in ints(op.dims)]
-        by_place = sorted(range(len(dims)), key=dims.__getitem__)
-        return None if moves_only_ones(shape_of(op.x), by_place) else op.x
+        return None if moves_only_ones(shape_of(op.x), inverse(dims)) else op.x
     if isinstance(op, ReduceOp | ArgReduceOp):
         return None if moves_only_ones(shape_of(op.results[0]), kept_order(op, order)) else op.results[0]
     return None
@@ -88,11 +83,10 @@ def op_in_order(op: Operation, order: Order, at: Inserter) -> SSAValue:
 
 
 def _in_order(value: SSAValue, order: Order, at: Inserter) -> SSAValue:
-    number = splat_of(value)
-    if number is None:
+    if splat_of(value) is None:
         return permuted(value, order, at, value)
     shape = shape_of(value)
-    return at.value(nd.ConstantOp.splat(number, nd.tensor([shape[axis] for axis in order], nd.element_of(value))))
+    return reshaped_splat(at, value, tuple(shape[axis] for axis in order))
 
 
 def _rebuilt(
@@ -121,9 +115,8 @@ def _property(op: Operation, name: str, value: Attribute, order: Order) -> Attri
 def _broadcast(op: nd.BroadcastOp, order: Order, at: Inserter) -> SSAValue:
     """With increasing dims, as the canonical form has them."""
     dims = [order.index(dim) for dim in ints(op.dims)]
-    by_place = tuple(sorted(range(len(dims)), key=dims.__getitem__))
     shape = shape_of(op.result)
-    new = nd.BroadcastOp(permuted(op.x, by_place, at, op.x), [shape[axis] for axis in order], sorted(dims))
+    new = nd.BroadcastOp(permuted(op.x, inverse(dims), at, op.x), [shape[axis] for axis in order], sorted(dims))
     new.attributes.update(op.attributes)
     return at.value(new)
 

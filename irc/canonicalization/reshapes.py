@@ -41,6 +41,7 @@ from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import reduced_shape
 from irc.dialects.nd.shape import kept_axes
 from irc.ir.rewriting import Inserter
+from irc.support.shapes import inverse
 
 
 def _unit_reshape(value: SSAValue) -> nd.ReshapeOp | None:
@@ -168,7 +169,7 @@ def split_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     if not groups or any(len(old) != 1 for old, _ in groups):
         return None
     order = ints(permute.permutation)
-    inside = sorted(range(len(order)), key=order.__getitem__)  # the group of each axis in memory
+    inside = inverse(order)  # the group of each axis in memory
     extents = [shape_of(op.result)[axis] for group in inside for axis in groups[group][1]]
     starts = {group: sum(len(groups[other][1]) for other in inside[:place]) for place, group in enumerate(inside)}
     places = [starts[group] + at for group, (_, new) in enumerate(groups) for at in range(len(new))]
@@ -190,9 +191,9 @@ def merge_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     places = [[order[axis] for axis in group] for group, _ in groups]
     if any(place != list(range(place[0], place[0] + len(place))) for place in places):
         return None
-    inside = sorted(range(len(places)), key=places.__getitem__)  # the axis of the result of each in memory
+    inside = inverse(places)  # the axis of the result of each in memory
     merged = at.value(nd.ReshapeOp(permute.x, [shape_of(op.result)[axis] for axis in inside]))
-    return at.value(nd.PermuteOp(merged, sorted(range(len(inside)), key=inside.__getitem__)))
+    return at.value(nd.PermuteOp(merged, inverse(inside)))
 
 
 def merge_after_permute(op: nd.PermuteOp, at: Inserter) -> SSAValue | None:

@@ -259,6 +259,13 @@ class Costs:
     exponentials and shuffles, which a kernel of its own hides behind its loads."""
     small_bytes: int = 4 << 20
     """Bytes of an array that the memory of a large GPU gives in the time of a launch."""
+    unaligned: float = 6.0
+    """How much longer a product takes that reads operands element by element, as their rows begin anywhere
+    (`align-operands`)."""
+    unaligned_step: float = 0.7e-6
+    """Seconds for each of its steps along K at least: one waits for its loads, however small tiles are. Measured on an
+    H200 with bf16, in us, copied first / read element by element: 7.7 / 14.5 at 300, 7.7 / 12.1 at 513, 14.8 / 39 at
+    1023, 66 / 198 at 2047, 372 / 1128 at 4095 (M = N = K, or off by 2)."""
     windows: WindowCosts = WindowCosts()
     """Of the operands of convolutions."""
     warp_groups: WarpGroupCosts = WarpGroupCosts()

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 
 def is_grouped(queries: Sequence[int], keys: Sequence[int]) -> bool:
     """Whether batches of keys go with batches of queries: they are the same, or the last extent divides theirs."""
     is_divided = len(queries) > 0 and len(keys) > 0 and min(queries[-1], keys[-1]) > 0 and queries[-1] % keys[-1] == 0
     return tuple(queries) == tuple(keys) or (is_divided and tuple(queries[:-1]) == tuple(keys[:-1]))
+
+
+def inverse(order: Sequence[Any]) -> tuple[int, ...]:
+    """The order of axes that undoes one; of any numbers, the order in which they grow."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

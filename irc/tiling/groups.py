@@ -22,7 +22,7 @@ from irc.dialects.nd.shape import reshaped
 from irc.dialects.tile import shape_of
 from irc.ir.discardable import UNREAD
 from irc.ir.iteration import iteration_of, permutation_of
-from irc.support.shapes import reshaped_strides, row_major
+from irc.support.shapes import inverse, reshaped_strides, row_major
 from irc.tiling.index_maps import (
     ZERO,
     Coords,
@@ -151,7 +151,7 @@ def _peel(value: SSAValue, strides: tuple[int, ...]) -> tuple[SSAValue, tuple[in
             shape = shape_of(value.type)
         elif permutation is not None:
             value = op.operands[0]
-            order = sorted(range(len(permutation)), key=permutation.__getitem__)
+            order = inverse(permutation)
             shape, strides = tuple(shape[i] for i in order), tuple(strides[i] for i in order)
         elif UNREAD in op.attributes and isinstance(op, PadOp) and not any(ints(op.low)):
             value = op.x

@@ -14,6 +14,7 @@ from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints
 from irc.dialects.nd.terms import Gradient, Term, deferred_cast
 from irc.ir.dtypes import Element, accumulator, element_named
+from irc.support.shapes import inverse
 
 
 def matmul(op: nd.MatmulOp, g: Term) -> list[Term | None]:
@@ -87,8 +88,7 @@ def factor_element(element: Element) -> Element:
 
 def _in_order(product: nd.MatmulOp, axes: Sequence[int], g: Term) -> Term:
     """The product, whose axis i is the operand's axis `axes[i]`, as the operand has them."""
-    order = [axes.index(axis) for axis in range(len(axes))]
-    return Term(g.at.value(product), g.at).permute(order)
+    return Term(g.at.value(product), g.at).permute(inverse(axes))
 
 
 PRODUCTS: dict[type[nd.NdOp], Gradient] = {nd.MatmulOp: matmul, nd.GroupedMatmulOp: grouped_matmul}

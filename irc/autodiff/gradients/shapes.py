@@ -8,6 +8,7 @@ from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, put, shape_of
 from irc.dialects.nd.terms import Gradient, Term, splat
 from irc.ir.dtypes import element_named
+from irc.support.shapes import inverse
 
 
 def broadcast(op: nd.BroadcastOp, g: Term) -> list[Term | None]:
@@ -21,8 +22,7 @@ def broadcast(op: nd.BroadcastOp, g: Term) -> list[Term | None]:
 
 
 def permute(op: nd.PermuteOp, g: Term) -> list[Term | None]:
-    order = ints(op.permutation)
-    return [g.permute([order.index(axis) for axis in range(len(order))])]
+    return [g.permute(inverse(ints(op.permutation)))]
 
 
 def reshape(op: nd.ReshapeOp, g: Term) -> list[Term | None]:

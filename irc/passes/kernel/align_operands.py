@@ -36,15 +36,8 @@ LINE = 128
 """Bytes to which rows are aligned: those of a box that begin within a line of the L2 take two. On an H200 a product of
 4096 x 4096 x 4099 takes 253 us on rows of 8208 bytes, one of 4096 x 4096 x 4093 on rows of 8192 bytes 180."""
 
-SLOWDOWN = 6.0
-"""How much longer a product takes that reads operands element by element."""
-
-STEP = 0.7e-6
-"""Seconds for each of its steps of `STEP_DEPTH` along K at least: one waits for its loads, however small tiles are.
-Measured on an H200 with bf16, in us, copied first / read element by element: 7.7 / 14.5 at 300, 7.7 / 12.1 at 513,
-14.8 / 39 at 1023, 66 / 198 at 2047, 372 / 1128 at 4095 (M = N = K, or off by 2)."""
-
 STEP_DEPTH = 32
+"""Elements along K of a step of a product that reads operands element by element."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +101,11 @@ def _helps(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> 
 
 
 def _pays(kernel: FusedOp, arguments: list[BlockArgument], machine: Target) -> bool:
-    product = product_of(kernel)
+    product, costs = product_of(kernel), machine.costs
     steps = ceil_div(product.k, STEP_DEPTH)
     work = 2 * product.count * product.batch * product.m * product.n * product.k
     fast = work / machine.flops[product.lhs.name]
-    saved = max(SLOWDOWN * fast, STEP * steps) - fast
+    saved = max(costs.unaligned * fast, costs.unaligned_step * steps) - fast
     moved = sum(2 * element_of(a.type).size * prod(shape_of(a)) for a in arguments)
     return saved > moved / machine.bandwidth + machine.launch_time * len(arguments)
 

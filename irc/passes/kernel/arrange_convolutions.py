@@ -51,6 +51,7 @@ from irc.ir.rewriting import Inserter, remove_dead_code
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.support.integers import ceil_div, power_of_two
+from irc.support.shapes import inverse
 
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""
@@ -331,7 +332,8 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> 
     """Replaces the convolution by one of copies, with so many zeros behind rows of channels, those of each group, where
     tensor maps read these."""
     rank = len(op.x_shape)
-    space = [axis for axis in _roles_of_result(op) if axis > 1]
+    roles = inverse(in_order(range(rank), ints(op.result_axes)))  # of axes of the result: 0 images, 1 channels
+    space = [axis for axis in roles if axis > 1]
     last = [0, *space, 1]
     axes: dict[str, Any] = {"x_axes": ints(op.x_axes), "kernel_axes": ints(op.kernel_axes)}
     if fill:
@@ -353,12 +355,6 @@ def _arrange(op: nd.ConvOp, sides: Sequence[int], fill: int, copies: Copies) -> 
         return
     new.attributes |= op.attributes
     Rewriter.replace_op(op, new)
-
-
-def _roles_of_result(op: nd.ConvOp) -> list[int]:
-    """What each axis of the result is: 0 images, 1 channels, others of space."""
-    axes = in_order(range(len(op.result_shape)), ints(op.result_axes))
-    return [axes.index(axis) for axis in range(len(axes))]
 
 
 def _copy(array: Term, order: tuple[int, ...], zeros: int, parts: int) -> Term:

@@ -40,7 +40,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from irc.analysis.min_cut import Network
-from irc.canonicalization.axis_orders import Order, composed, inverse, main_arrays, op_in_order, permuted, small_array
+from irc.canonicalization.axis_orders import Order, composed, main_arrays, op_in_order, permuted, small_array
 from irc.canonicalization.convolution import with_result
 from irc.canonicalization.shapes import moves_only_ones
 from irc.canonicalization.simplify import splat_of
@@ -55,6 +55,7 @@ from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
+from irc.support.shapes import inverse
 
 
 @dataclass(frozen=True)
