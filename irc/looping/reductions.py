@@ -8,7 +8,7 @@ another axis keeps its values in memory, and has what is contiguous innermost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, prod
+from math import inf
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, IntegerType, i1
@@ -16,7 +16,6 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, SSAValue
 
 from irc.dialects import tile
-from irc.ir.dtypes import element_of
 from irc.looping.emitter import Emitter
 from irc.looping.forms import Form, constant
 from irc.looping.unsupported import Unsupported
@@ -257,11 +256,7 @@ def _limit(side: int, *, signed: bool = True):
 
 
 def _all_ones(type: Attribute) -> int:
-    return -1 if element_of(type).bits and not _is_bool(type) else 1
-
-
-def _is_bool(type: Attribute) -> bool:
-    return isinstance(type, IntegerType) and prod([type.width.data]) == 1
+    return 1 if isinstance(type, IntegerType) and type.width.data == 1 else -1
 
 
 _NEUTRAL = {

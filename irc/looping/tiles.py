@@ -70,7 +70,12 @@ def map_rule(on: Lowering, op: tile.MapOp) -> None:
     fastest = sorted(inputs, key=lambda value: -prod(value.shape))
     fast = next((value.fast for value in fastest if value.fast is not None), None)
     ops = list(op.body.block.ops)
-    known: dict[SSAValue, SSAValue | Form | Value] = on.values
+
+    def outer(emitter: Emitter, value: SSAValue) -> SSAValue:
+        """A scalar from outside of the map."""
+        found: SSAValue | Form | Value = on.values[value]
+        assert not isinstance(found, Value)
+        return emitter.value(found) if isinstance(found, Form) else found
 
     def make(emitter: Emitter, indices: Indices) -> SSAValue:
         values: dict[SSAValue, SSAValue] = {
@@ -79,9 +84,7 @@ def map_rule(on: Lowering, op: tile.MapOp) -> None:
         for inner in ops[:-1]:
             for operand in inner.operands:
                 if operand not in values:
-                    found = known[operand]
-                    assert not isinstance(found, Value)
-                    values[operand] = emitter.value(found) if isinstance(found, Form) else found
+                    values[operand] = outer(emitter, operand)
             if inner.regions:
                 raise Unsupported(f"{inner.name} in a map")
             copy = inner.clone(values)
@@ -89,11 +92,7 @@ def map_rule(on: Lowering, op: tile.MapOp) -> None:
             emitter.add(copy)
             values.update(zip(inner.results, copy.results, strict=True))
         yielded = ops[-1].operands[0]
-        if yielded not in values:
-            found = known[yielded]
-            assert not isinstance(found, Value)
-            return emitter.value(found) if isinstance(found, Form) else found
-        return values[yielded]
+        return values[yielded] if yielded in values else outer(emitter, yielded)
 
     value: Value = Lazy(shape, tile.element_type_of(op.result.type), fast, make)
     following = op.next_op

@@ -13,7 +13,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.op_classes import is_cast, is_elementwise, is_move, is_product, is_reduction, monoid_of, precision_of
 from irc.dialects import nd, tile
@@ -63,10 +63,7 @@ class _Lowering:
         self._place(program)
         self._block(program.body.block)
         for op in reversed(self._old):
-            for result in op.results:
-                assert not result.has_one_use() and not any(True for _ in result.uses), op
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
     def _place(self, program: tile.ProgramOp) -> None:
         """Finds the placements of all arrays, while all loops are whole."""

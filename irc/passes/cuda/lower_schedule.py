@@ -127,13 +127,10 @@ def _replace(loop: tile.ForTilesOp, blocks: int, first: int | None) -> None:
             elif own == 0:
                 _skip_none(loop)
                 _body(e, loop, counts, first_tile, turns)
-    parent = loop.parent_block()
-    assert parent is not None
-    for op in list(code.ops):
+    ops = list(code.ops)
+    for op in ops:
         op.detach()
-        parent.insert_op_before(op, loop)
-    loop.detach()
-    loop.erase()
+    Rewriter.replace_op(loop, ops, [])
 
 
 def _skip_none(loop: tile.ForTilesOp) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.rewriter import Rewriter
 
 from irc.analysis.invariants import CHANNELS_LOWERED, DOTS_LOWERED, ORDERED, PLANNED, SCRATCH_ALLOCATED, THREADS
-from irc.ir.blocks import block_of
 from irc.ir.passes import Pass
 from irc.ir.targets import target_of
 from irc.planning.emission import PlanEmitter
@@ -54,7 +54,4 @@ class BuildHostPlanPass(Pass):
             steps = Steps(op, function, self.sets, target_of(op).sms)
             made = schedule([step.needs for step in steps.steps], self.streams, steps.filling, steps.collectives)
             plan = PlanEmitter(function, steps, made).emit()
-            block = block_of(function)
-            block.insert_op_before(plan, function)
-            function.detach()
-            function.erase()
+            Rewriter.replace_op(function, plan)

@@ -93,10 +93,7 @@ def _tiled(module: ModuleOp, untiled: Untiled, made: tile.ProgramOp | None) -> s
             raise
         fused.attributes[INTERPRETED] = StringAttr(f"no tiles: {error.message}")
         return None
-    host = _host(fused, module)
-    parent = host.parent
-    assert parent is not None
-    parent.insert_ops_after([program], _last_program(host))
+    Rewriter.insert_op(program, InsertPoint.after(_last_program(_host(fused, module))))
     return untiled.name
 
 
