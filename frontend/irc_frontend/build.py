@@ -15,9 +15,9 @@ from xdsl.irdl import IRDLOperation
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd import CheckIndicesOp, ConstantOp, Nd, TopkOp, tensor
 from irc.dialects.nd.base import Tensor as TensorAttr
-from irc.dialects.nd.base import plain
 from irc.dialects.nd.declared import defer
 from irc.ir.dtypes import element_named
+from irc.ir.properties import attribute_of
 from irc.support.diagnostics import IrcError
 from irc_frontend.graph import CALL, DEFERRED, EMPTY, HOST, LAUNCH, LEAF, Node, fail
 from irc_frontend.host import call_of
@@ -153,7 +153,7 @@ def build_op(node: Node, operands: Sequence[SSAValue]) -> Operation:
         numbers = {name: _integer(value) for name, value in node.attributes}
         return CheckIndicesOp(operands[0], **numbers, location=location)
     cls = cast("type[IRDLOperation]", _op_classes()[node.op])
-    properties = {name: plain(value) for name, value in node.attributes if name != DEFERRED}
+    properties = {name: attribute_of(value) for name, value in node.attributes if name != DEFERRED}
     op = cls.create(operands=operands, result_types=[type_of_node(node)], properties=properties)
     op.location = location
     if (DEFERRED, True) in node.attributes:

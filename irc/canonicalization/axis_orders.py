@@ -13,10 +13,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from irc.canonicalization.shapes import moves_only_ones
 from irc.canonicalization.simplify import reshaped_splat, splat_of
 from irc.dialects import nd
-from irc.dialects.nd.base import integer, ints, plain, rank_of, shape_of
+from irc.dialects.nd.base import integer, ints, rank_of, shape_of
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import ArgReduceOp, ReduceOp
 from irc.ir.discardable import DECLARED
+from irc.ir.properties import attribute_of
 from irc.ir.rewriting import Inserter
 from irc.support.shapes import inverse
 
@@ -104,11 +105,11 @@ def _rebuilt(
 def _property(op: Operation, name: str, value: Attribute, order: Order) -> Attribute:
     if name in LISTS and isinstance(value, DenseArrayBase):
         values = ints(value)
-        return plain([values[axis] for axis in order])
+        return attribute_of([values[axis] for axis in order])
     if name == "axes" and isinstance(value, DenseArrayBase):
-        return plain(sorted(order.index(axis) for axis in ints(value)))
+        return attribute_of(sorted(order.index(axis) for axis in ints(value)))
     if name == "axis" and isinstance(op, nd.ConcatOp | nd.IotaOp | ArgReduceOp):
-        return plain(order.index(integer(op.axis)))
+        return attribute_of(order.index(integer(op.axis)))
     return value
 
 

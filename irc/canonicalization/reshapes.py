@@ -36,10 +36,11 @@ from irc.canonicalization.simplify import (
     splat_of,
 )
 from irc.dialects import nd
-from irc.dialects.nd.base import ints, plain, shape_of
+from irc.dialects.nd.base import ints, shape_of
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.reduce import reduced_shape
 from irc.dialects.nd.shape import kept_axes
+from irc.ir.properties import attribute_of
 from irc.ir.rewriting import Inserter
 from irc.support.shapes import inverse
 
@@ -104,7 +105,7 @@ def reduce_of_reshape(op: nd.ReduceOp, at: Inserter) -> SSAValue | None:
 def _reduced(op: nd.ReduceOp, x: SSAValue, axes: Sequence[int], at: Inserter) -> SSAValue:
     """The reduction of another array, over axes of it."""
     result = nd.tensor(reduced_shape(shape_of(x), axes), nd.element_of(op.result))
-    return at.value(type(op).create(operands=[x], result_types=[result], properties={"axes": plain(axes)}))
+    return at.value(type(op).create(operands=[x], result_types=[result], properties={"axes": attribute_of(axes)}))
 
 
 def reduce_before_reshape(op: nd.ReduceOp, at: Inserter) -> SSAValue | None:

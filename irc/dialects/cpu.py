@@ -13,15 +13,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     LocationAttr,
     MemRefType,
-    StringAttr,
     bf16,
     f32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -37,7 +33,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.ir.operations import CodeOp
+from irc.ir.operations import BuiltOp, CodeOp
 
 
 @irdl_op_definition
@@ -67,15 +63,8 @@ class KernelOp(CodeOp):
         *,
         location: LocationAttr | None = None,
     ):
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "results": IntegerAttr(results, i64),
-                "tiles": IntegerAttr(tiles, i64),
-            },
-            regions=[Region(Block(arg_types=[*memory, IndexType(), IndexType()]))],
-        )
-        self.location = location if location is not None else self.location
+        body = Region(Block(arg_types=[*memory, IndexType(), IndexType()]))
+        super().__init__(name, results, tiles, location, regions=[body])
 
     @property
     def result_count(self) -> int:
@@ -117,7 +106,7 @@ class KernelOp(CodeOp):
 
 
 @irdl_op_definition
-class GemmOp(IRDLOperation):
+class GemmOp(BuiltOp):
     """C += A B: C has m x n elements from the start of its memory, row-major in rows of `width`. All are of f32 or f64,
     or A and B of bf16 and C of f32, whose subnormal elements may count as 0.
 
@@ -141,7 +130,6 @@ class GemmOp(IRDLOperation):
     width = prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$lhs `[` $lhs_offset `]` `,` $rhs `[` $rhs_offset `]` `->` $acc `sizes` $m `,` $n `,` $k attr-dict `:` "
         "type($lhs) `,` type($rhs) `->` type($acc)"
@@ -156,16 +144,7 @@ class GemmOp(IRDLOperation):
         width: int,
     ):
         """`lhs` and `rhs` are (memory, offset, stride, whether it is transposed)."""
-        super().__init__(
-            operands=[lhs[0], lhs[1], rhs[0], rhs[1], acc, *sizes],
-            properties={
-                "lhs_stride": IntegerAttr(lhs[2], i64),
-                "lhs_transposed": BoolAttr.from_bool(lhs[3]),
-                "rhs_stride": IntegerAttr(rhs[2], i64),
-                "rhs_transposed": BoolAttr.from_bool(rhs[3]),
-                "width": IntegerAttr(width, i64),
-            },
-        )
+        super().__init__(*lhs[:2], *rhs[:2], acc, *sizes, *lhs[2:], *rhs[2:], width)
 
     @property
     def element(self) -> Attribute:
@@ -187,7 +166,7 @@ class GemmOp(IRDLOperation):
 
 
 @irdl_op_definition
-class TransposeOp(IRDLOperation):
+class TransposeOp(BuiltOp):
     """Writes a matrix of `rows` x `columns` that is contiguous along its rows: element (i, j) of it, at
     `target_offset` + i * `width` + j, is at `source_offset` + i + j * `pitch` of the source."""
 
@@ -202,7 +181,6 @@ class TransposeOp(IRDLOperation):
     width = prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$source `[` $source_offset `]` `->` $target `[` $target_offset `]` `sizes` $rows `,` $columns attr-dict `:` "
         "type($source) `->` type($target)"
@@ -215,10 +193,7 @@ class TransposeOp(IRDLOperation):
         sizes: tuple[SSAValue, SSAValue],
     ):
         """`source` is (memory, offset, pitch), `target` (memory, offset, width)."""
-        super().__init__(
-            operands=[*source[:2], *target[:2], *sizes],
-            properties={"pitch": IntegerAttr(source[2], i64), "width": IntegerAttr(target[2], i64)},
-        )
+        super().__init__(*source[:2], *target[:2], *sizes, source[2], target[2])
 
     @property
     def element(self) -> Attribute:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, i1, i64
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import Dialect
 from xdsl.irdl import VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.irdl.constraints import AnyOf, BaseAttr
 
@@ -25,9 +25,6 @@ class FmodOp(PureOp):
     result = result_def(T)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
-
 
 @irdl_op_definition
 class CheckIndexOp(EffectOp):
@@ -43,10 +40,6 @@ class CheckIndexOp(EffectOp):
     high = prop_def(IntegerAttr.constr(type=i64))
     result = result_def(T)
     assembly_format = "$index `,` $inside $low `to` $high attr-dict `:` type($result)"
-
-    def __init__(self, index: SSAValue, inside: SSAValue, low: int, high: int):
-        bounds = {"low": IntegerAttr(low, i64), "high": IntegerAttr(high, i64)}
-        super().__init__(operands=[index, inside], result_types=[index.type], properties=bounds)
 
     @property
     def expected(self) -> str:

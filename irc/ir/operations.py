@@ -2,31 +2,143 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar, Self
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, prop_def, region_def, traits_def
+from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    InferenceContext,
+    IRDLOperation,
+    OperandDef,
+    OptOperandDef,
+    ParsePropInAttrDict,
+    ResultDef,
+    VarOperandDef,
+    VarResultDef,
+    prop_def,
+    region_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
+from irc.ir.locations import set_location
+from irc.ir.properties import attribute_of
 
-class PureOp(IRDLOperation):
+
+class BuiltOp(IRDLOperation):
+    """An op that is built of its operands and properties in the order in which they are defined, those of bases first,
+    of the types of those results whose types do not follow from the definition, and of a location:
+    `LoadOp(pointer, array, index, offset, count=4)`.
+
+    Each may be given by its name. A property is a plain Python value (`attribute_of`); a unit attribute is True or
+    False. What is optional may be left out, or None.
+    """
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, *values: object, regions: Sequence[Region | Sequence[Region]] = (), **named: object) -> None:
+        """TypeError where a value is of nothing that the op has."""
+        builder = _builder(type(self))
+        given: dict[str, Any] = {**dict(zip(builder.order, values, strict=False)), **named}
+        if len(given) < len(values) + len(named) or not given.keys() <= builder.names:
+            raise TypeError(f"{self.name} is built of {', '.join(builder.order)}")
+        super().__init__(
+            operands=[given.get(name, default) for name, default in builder.operands.items()],
+            properties={of.name: of.attribute(given[name]) for name in given if (of := builder.properties.get(name))},
+            result_types=[builder.type_of(name, given) for name in builder.results],
+            regions=regions,
+        )
+        set_location(self, given.get(LOCATION))
+
+
+LOCATION = "location"
+
+
+@dataclass(frozen=True)
+class _Property:
+    """A property by its name in the dictionary; a unit attribute is there or not."""
+
+    name: str
+    is_unit: bool
+
+    def attribute(self, value: object) -> Attribute | None:
+        if self.is_unit and isinstance(value, bool):
+            return UnitAttr() if value else None
+        return None if value is None else attribute_of(value)
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """How an op is built. order: of the values that are given without names. operands: in the op's order, with what
+    they are when they are left out. properties: by how the op calls them. results: of each its type, or the operand
+    that has it, or None where it is given."""
+
+    order: tuple[str, ...]
+    operands: Mapping[str, tuple[()] | None]
+    properties: Mapping[str, _Property]
+    results: Mapping[str, Attribute | str | None]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.order)
+
+    def type_of(self, result: str, given: Mapping[str, Any]) -> Any:
+        """The type of a result, or those of a result of any number."""
+        found = self.results[result]
+        if isinstance(found, Attribute):
+            return found
+        return given[result] if found is None else SSAValue.get(given[found]).type
+
+
+@cache
+def _builder(op: type[IRDLOperation]) -> _Builder:
+    definition = op.get_irdl_definition()
+    operands = dict(definition.operands)
+    properties = {
+        accessor: _Property(name, definition.properties[name].constr == BaseAttr(UnitAttr))
+        for accessor, (name, kind) in definition.accessor_names.items()
+        if kind == "property"
+    }
+    results = {name: _type_of(result, operands) for name, result in definition.results}
+    names = dict.fromkeys(name for base in reversed(op.__mro__) for name in vars(base))
+    order = [name for name in names if name in operands or name in properties]
+    given = [name for name, type in results.items() if type is None]
+    missing = {
+        name: () if isinstance(each, VarOperandDef) and not isinstance(each, OptOperandDef) else None
+        for name, each in operands.items()
+    }
+    return _Builder((*order, *given, LOCATION), missing, properties, results)
+
+
+def _type_of(result: ResultDef, operands: Mapping[str, OperandDef]) -> Attribute | str | None:
+    """The type of a result that has but one, or the operand that is constrained to have the same."""
+    if isinstance(result, VarResultDef):
+        return None
+    if result.constr.can_infer(set(), length_known=True):
+        return result.constr.infer(InferenceContext(), length=1)[0]
+    same = (name for name, operand in operands.items() if operand.constr == result.constr)
+    return next(same, None) if result.constr.variables() else None
+
+
+class PureOp(BuiltOp):
     """An op that gives its results and has no effect: it is removed where they are not used, and equal ones merge."""
 
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
 
 
-class EffectOp(IRDLOperation):
+class EffectOp(BuiltOp):
     """An op that reads and writes memory or orders accesses: it is neither removed, merged nor moved over another."""
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
 
 
-class CodeOp(IRDLOperation):
+class CodeOp(BuiltOp):
     """An op that is the code of a launch: a name, arguments, properties, a body."""
 
     PROPERTIES: ClassVar[tuple[str, ...]]

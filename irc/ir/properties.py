@@ -10,10 +10,12 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BoolAttr,
     DenseArrayBase,
+    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -22,6 +24,23 @@ from xdsl.ir import Attribute, SSAValue
 def number(value: int) -> IntegerAttr:
     """The property of an integer."""
     return IntegerAttr(value, i64)
+
+
+def attribute_of(value: object) -> Attribute:
+    """The property of a Python value: bool, int, float, str, a sequence of ints; an attribute as it is."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return flag(value)
+        case int():
+            return number(value)
+        case float():
+            return FloatAttr(value, Float64Type())
+        case str():
+            return StringAttr(value)
+        case _:
+            return DenseArrayBase.from_list(i64, [int(i) for i in cast(Sequence[int], value)])
 
 
 def constant_of(value: SSAValue) -> int | None:

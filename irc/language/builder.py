@@ -10,8 +10,8 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from irc.dialects.nd import ConstantOp, ElementsAttr, ExtentOp, Nd
-from irc.dialects.nd.base import plain
 from irc.ir.dtypes import Element, element_named
+from irc.ir.properties import attribute_of
 from irc.language.numbers import Number, NumberError, fit
 from irc.language.syntax import SourceRange, span_of
 from irc.language.values import Array, array_of, tensor_type
@@ -87,7 +87,7 @@ class Builder:
         op = _OPS[name].create(
             operands=[operand.value for operand in operands],
             result_types=[tensor_type(shape, element) for shape, element in results],
-            properties={key: plain(value) for key, value in (properties or {}).items()},
+            properties={key: attribute_of(value) for key, value in (properties or {}).items()},
             location=self.location(place),
         )
         self.append(op, place)

@@ -161,7 +161,7 @@ def lower_begin_turn(code: Code, op: tile.BeginTurnOp) -> None:
 def lower_end_turn(code: Code, op: tile.EndTurnOp) -> None:
     own, count = op.turns
     end, thread = code.channels[op.channel].end, code.e.index(code.group.thread)
-    code.e.insert(cuda.ChannelPassTurnOp(end, thread, (own + 1) % count))
+    code.e.insert(cuda.ChannelPassTurnOp(end, (own + 1) % count, thread))
 
 
 def _stage_buffers(code: Code, channel: Channel, op: tile.AcquireOp | tile.WaitOp, stage: Index) -> None:

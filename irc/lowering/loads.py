@@ -36,7 +36,7 @@ def read_index(
     place: Index = 0
     for each, stride in zip(at, view.type.get_strides(), strict=True):
         place = e.add(place, e.mul(each, stride))
-    e.insert(cuda.LoadOp(code.pointers[view], e.index(place), array, e.index(0), cache="read_only"))
+    e.insert(cuda.LoadOp(code.pointers[view], offset=e.index(place), array=array, index=e.index(0), cache="read_only"))
     low, high = (e.value(arith.ConstantOp(scalar(bound, element))) for bound in (least, most))
     loaded = e.value(cuda.GetOp(array, e.index(0)))
     clamped = e.value(arith.MinSIOp(e.value(arith.MaxSIOp(loaded, low)), high))
@@ -106,7 +106,7 @@ def _by_elements(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bo
         other = zero(code, result.element)
 
     def load(register: SSAValue, offset: SSAValue, count: int) -> Operation:
-        return cuda.LoadOp(pointer, offset, result.array, register, count=count, cache=cache)
+        return cuda.LoadOp(pointer, result.array, register, offset, count=count, cache=cache)
 
     outside = None if other is None else partial(_fill, code, result, value=other)
     accesses = element_accesses(code, op, result, load, outside)
@@ -129,7 +129,11 @@ def _across(code: Code, op: tile.LoadOp, result: Registers, *, is_worth: bool) -
             if exists is not None:
                 offset = e.select(exists, offset, -2 * vector)
             at, size = code.register(result, components), access.size if checked else None
-            e.insert(cuda.LoadAcrossOp(pointer, e.index(offset), result.array, e.index(at), size=size, cache=cache))
+            e.insert(
+                cuda.LoadAcrossOp(
+                    pointer, offset=e.index(offset), array=result.array, index=e.index(at), size=size, cache=cache
+                )
+            )
 
     return _Load(accesses, is_inside(code, op, fragment, beyond=2 * vector - 1) if is_worth else None)
 

@@ -129,7 +129,14 @@ class StagedLoad:
             if self._left:
                 conditions.append(e.compare("sle", offset, e.sub(self._size, self.word)))
             register = e.mul(step, self.word)
-            load = cuda.LoadOp(pointer, e.index(offset), array, e.index(register), count=self.word, cache="read_only")
+            load = cuda.LoadOp(
+                pointer,
+                offset=e.index(offset),
+                array=array,
+                index=e.index(register),
+                count=self.word,
+                cache="read_only",
+            )
             inside = e.all([*exists, *conditions])
             if inside is None:
                 e.insert(load)
@@ -166,7 +173,7 @@ class StagedLoad:
             is_last = e.all([*exists, *conditions, e.compare("eq", offset, first)])
             with e.when(is_last), e.loop(0, left, unroll=1) as n:
                 source = e.index(e.add(offset, n))
-                e.insert(cuda.LoadOp(self.code.pointers[self.op.view], source, array, none, count=1))
+                e.insert(cuda.LoadOp(self.code.pointers[self.op.view], array, none, source))
                 to = e.i32(e.add(address, e.mul(n, self.size)))
                 e.insert(cuda.SharedStoreOp(to, array, none, count=1))
 

@@ -164,7 +164,7 @@ def _steps_of_descriptors(code: ThreadCode, dot: cuda.DotOp) -> None:
 
     def instruction(row: int, lhs: SSAValue, rhs: SSAValue, adds: SSAValue, **properties: Any) -> Operation:
         at = e.index(e.add(base, row * n // 2))
-        return cuda.WgmmaOp(dot.accumulator, at, lhs, rhs, adds, **properties)
+        return cuda.WgmmaOp(dot.accumulator, at, rhs, adds, lhs=lhs, **properties)
 
     insert_steps(code, dot, starts, instruction)
 
@@ -188,11 +188,13 @@ def _steps_of_registers(code: ThreadCode, dot: cuda.DotOp) -> None:
                 cuda.WgmmaRegistersOp(
                     dot.accumulator,
                     e.index(at),
-                    dot.lhs,
-                    e.index(own),
                     operand,
                     adds,
+                    lhs=dot.lhs,
+                    lhs_index=e.index(own),
                     n=n,
+                    lhs_type=rhs.element,
+                    rhs_type=rhs.element,
                     transpose_rhs=transpose,
                 )
             )

@@ -58,7 +58,7 @@ def lower_copy(code: Code, op: tile.CopyOp) -> None:
             local[inner] = e.add(local[inner], panel * width)
             address, at = _box_start(code, op, buffer, local, (*exprs, *moves))
             at, moved = at[: len(exprs)], at[len(exprs) :]
-            e.insert(cuda.TmaLoadOp(mapping, barrier, address, at, part.mask, moved))
+            e.insert(cuda.TmaLoadOp(mapping, address, barrier, part.mask, at, moved))
 
 
 def _box_start(

@@ -174,9 +174,11 @@ def _load(code: Code, op: tile.LoadWindowOp, box: _Box, base: Sequence[Index], h
         offset = e.index(e.add(first, sum(at * stride for at, stride in zip(place, strides, strict=True))))
         register = e.index(box.register(place))
         if exists is None or other is None:
-            load = cuda.LoadOp(pointer, offset, held.array, register, count=length, cache=cache)
+            load = cuda.LoadOp(pointer, held.array, register, offset, count=length, cache=cache)
         else:
-            load = cuda.LoadOrOp(pointer, offset, held.array, register, exists, other, count=length, cache=cache)
+            load = cuda.LoadOrOp(
+                pointer, held.array, register, offset, condition=exists, other=other, count=length, cache=cache
+            )
         e.insert(load)
 
 

@@ -73,12 +73,12 @@ class PlanEmitter:
             step = self._steps[index]
             stream = self._made.stream[index]
             for need in self._made.waits[index]:
-                self._append(WaitOp(events[need], stream=stream), step.location)
+                self._append(WaitOp(event=events[need], stream=stream), step.location)
             self._append(self._step(step, stream), step.location)
             if index in events:
-                self._append(RecordOp(events[index], stream=stream), step.location)
+                self._append(RecordOp(event=events[index], stream=stream), step.location)
         for need in self._made.final_waits:
-            self._append(WaitOp(events[need], stream=0), self._location)
+            self._append(WaitOp(event=events[need], stream=0), self._location)
         self._append(EndOp(), self._location)
         return self._plan
 
@@ -91,15 +91,15 @@ class PlanEmitter:
         if step.collective is not None:
             return self._collective(step.collective, step, stream)
         if step.is_zeros:
-            return MemsetOp(self._base_of(step.writes), stream=stream)
+            return MemsetOp(stream, self._base_of(step.writes))
         if step.result is None and step.kernel is None:
-            return CopyOp(self._buffers[step.reads[0]], self._buffers[step.writes[0]], stream=stream)
+            return CopyOp(stream, self._buffers[step.reads[0]], self._buffers[step.writes[0]])
         if step.result is None:
             assert step.kernel is not None
             buffers = [self._buffers[value] for each in step.sets for value in (*each.reads, *each.writes)]
             buffers += [self._append(SizeOp(dim), step.location).results[0] for dim in self._sizes_of(step.kernel)]
             return LaunchOp(step.kernel, buffers, stream=stream, sets=len(step.sets))
-        return CopyOp(self._buffers[step.reads[0]], self._target(step.result), stream=stream)
+        return CopyOp(stream, self._buffers[step.reads[0]], self._target(step.result))
 
     def _collective(self, op: CollectiveOp, step: Step, stream: int) -> HostCollectiveOp:
         monoid = op.properties.get("monoid")

@@ -24,9 +24,9 @@ from irc.dialects.nd import (
     SliceOp,
     tensor,
 )
-from irc.dialects.nd.base import plain
 from irc.ir.dtypes import element_of
 from irc.ir.neutral import neutral
+from irc.ir.properties import attribute_of
 from irc.support.integers import ceil_div
 
 Insert = Callable[[Operation], None]
@@ -235,6 +235,6 @@ def reduce_alike(op: Operation, value: SSAValue, axes: Sequence[int]) -> Operati
     return type(op).create(
         operands=[value],
         result_types=[tensor(kept, element_of(op.results[0].type))],
-        properties={"axes": plain(axes)},
+        properties={"axes": attribute_of(axes)},
         location=op.location,
     )

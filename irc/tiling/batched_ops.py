@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from irc.analysis.op_classes import is_elementwise
 from irc.dialects import nd
-from irc.dialects.nd.base import element_of, integer, ints, plain, rank_of, shape_of
+from irc.dialects.nd.base import element_of, integer, ints, rank_of, shape_of
 from irc.dialects.nd.reduce import MonoidOp
+from irc.ir.properties import attribute_of
 from irc.ir.rewriting import Inserter, location_of
 from irc.support.diagnostics import IrcError
 
@@ -70,19 +71,19 @@ def _shifted(op: Operation, leading: Sequence[int]) -> dict[str, Attribute]:
     def moved(name: str) -> Attribute:
         found: Any = properties[name]
         if isinstance(found, DenseArrayBase):
-            return plain([axis + count for axis in ints(found)])
+            return attribute_of([axis + count for axis in ints(found)])
         assert isinstance(found, IntegerAttr)
-        return plain(integer(found) + count)
+        return attribute_of(integer(found) + count)
 
     match op:
         case nd.BroadcastOp():
-            properties["dims"] = plain([*range(count), *(dim + count for dim in ints(op.dims))])
+            properties["dims"] = attribute_of([*range(count), *(dim + count for dim in ints(op.dims))])
         case nd.PermuteOp():
-            properties["permutation"] = plain([*range(count), *(axis + count for axis in ints(op.permutation))])
+            properties["permutation"] = attribute_of([*range(count), *(axis + count for axis in ints(op.permutation))])
         case nd.SliceOp():
-            properties["starts"] = plain([*[0] * count, *ints(op.starts)])
-            properties["stops"] = plain([*leading, *ints(op.stops)])
-            properties["steps"] = plain([*[1] * count, *ints(op.steps)])
+            properties["starts"] = attribute_of([*[0] * count, *ints(op.starts)])
+            properties["stops"] = attribute_of([*leading, *ints(op.stops)])
+            properties["steps"] = attribute_of([*[1] * count, *ints(op.steps)])
         case nd.ReshapeOp():
             pass
         case MonoidOp() | nd.MeanOp() | nd.VarOp() | nd.ConcatOp() | nd.NormalizeOp():

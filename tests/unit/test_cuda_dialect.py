@@ -156,7 +156,7 @@ def test_constructors_verify() -> None:
         [
             zero,
             registers,
-            cuda.LoadOp(block.args[0], zero.result, registers.result, zero.result, count=4, cache="streaming"),
+            cuda.LoadOp(block.args[0], registers.result, zero.result, zero.result, count=4, cache="streaming"),
             cuda.StoreOp(registers.result, zero.result, block.args[0], zero.result, count=4),
             cuda.ReturnOp(),
         ]

@@ -22,7 +22,7 @@ from irc.dialects.cuda.common import FALSE, GLOBAL, SHARED, AccessOp, check_one_
 from irc.dialects.cuda.spelling import ptx
 from irc.dialects.cuda.types import PtrType, TensorMapType, size_of
 from irc.ir.operations import EffectOp
-from irc.ir.properties import flag, number
+from irc.ir.properties import number
 
 MAX_ARRIVALS = 2**20 - 1
 """The greatest count of an mbarrier (PTX ISA, 9.7.13.15.9)."""
@@ -36,9 +36,6 @@ class BareOp(EffectOp):
 
     assembly_format = "attr-dict"
 
-    def __init__(self) -> None:
-        super().__init__()
-
 
 class PendingOp(EffectOp):
     """Wait until at most `pending` of the thread's latest groups are incomplete."""
@@ -48,9 +45,6 @@ class PendingOp(EffectOp):
 
     pending = prop_def(IntegerAttr, default_value=number(0))
     assembly_format = "attr-dict"
-
-    def __init__(self, pending: int = 0) -> None:
-        super().__init__(properties={"pending": number(pending)})
 
     def verify_(self) -> None:
         if not 0 <= (found := self.pending.value.data) <= self.MOST:
@@ -69,17 +63,6 @@ class CpAsyncOp(AccessOp):
     predicate = opt_operand_def(i1)
     bytes = prop_def(IntegerAttr, default_value=number(16))
     assembly_format = "$address `,` $pointer `[` $offset `]` (`if` $predicate^)? attr-dict `:` type($pointer)"
-
-    def __init__(
-        self,
-        address: SSAValue,
-        pointer: SSAValue,
-        offset: SSAValue,
-        predicate: SSAValue | None = None,
-        *,
-        bytes: int = 16,
-    ) -> None:
-        super().__init__(operands=[address, pointer, offset, predicate], properties={"bytes": number(bytes)})
 
     @property
     def accesses(self) -> Mapping[str, int]:
@@ -137,17 +120,6 @@ class TmaLoadOp(AccessOp):
         "attr-dict `:` type($map)"
     )
 
-    def __init__(
-        self,
-        map: SSAValue,
-        barrier: SSAValue,
-        address: SSAValue,
-        coordinates: Sequence[SSAValue],
-        mask: SSAValue | None = None,
-        moved: Sequence[SSAValue] = (),
-    ) -> None:
-        super().__init__(operands=[map, address, barrier, mask, coordinates, moved])
-
     @property
     def accesses(self) -> Mapping[str, int]:
         return _elements(self.map)
@@ -180,9 +152,6 @@ class TmaStoreOp(AccessOp):
     add = prop_def(BoolAttr, default_value=FALSE)
     assembly_format = "$address `->` $map `[` $coordinates `]` attr-dict `:` type($map)"
 
-    def __init__(self, map: SSAValue, address: SSAValue, coordinates: Sequence[SSAValue], *, add: bool = False) -> None:
-        super().__init__(operands=[map, address, coordinates], properties={"add": flag(add)})
-
     @property
     def adds(self) -> bool:
         return bool(self.add.value.data)
@@ -214,10 +183,6 @@ class TmaStoreWaitOp(PendingOp):
     name = "cuda.tma_store_wait"
     read = prop_def(BoolAttr, default_value=FALSE)
 
-    def __init__(self, pending: int = 0, *, read: bool = False) -> None:
-        super().__init__(pending)
-        self.properties["read"] = flag(read)
-
 
 @ptx("mbarrier.init.shared::cta.b64 [{address}], {count}")
 class BarrierInitOp(AccessOp):
@@ -227,9 +192,6 @@ class BarrierInitOp(AccessOp):
     address = operand_def(i32)
     count = prop_def(IntegerAttr)
     assembly_format = "$address attr-dict"
-
-    def __init__(self, address: SSAValue, count: int) -> None:
-        super().__init__(operands=[address], properties={"count": number(count)})
 
     @property
     def accesses(self) -> Mapping[str, int]:
@@ -249,9 +211,6 @@ class BarrierExpectOp(EffectOp):
     bytes = prop_def(IntegerAttr)
     assembly_format = "$address attr-dict"
 
-    def __init__(self, address: SSAValue, bytes: int) -> None:
-        super().__init__(operands=[address], properties={"bytes": number(bytes)})
-
     def verify_(self) -> None:
         if not 0 <= self.bytes.value.data <= MAX_ARRIVALS:
             raise VerifyException(f"expected 0 to {MAX_ARRIVALS} bytes on a barrier, found {self.bytes.value.data}")
@@ -269,9 +228,6 @@ class BarrierWaitOp(EffectOp):
     phase = operand_def(i32)
     assembly_format = "$address `,` $phase attr-dict"
 
-    def __init__(self, address: SSAValue, phase: SSAValue) -> None:
-        super().__init__(operands=[address, phase])
-
 
 @ptx("mbarrier.arrive.shared::cta.b64 _, [{address}]")
 class BarrierArriveOp(EffectOp):
@@ -280,9 +236,6 @@ class BarrierArriveOp(EffectOp):
     name = "cuda.barrier_arrive"
     address = operand_def(i32)
     assembly_format = "$address attr-dict"
-
-    def __init__(self, address: SSAValue) -> None:
-        super().__init__(operands=[address])
 
 
 @ptx(
@@ -296,9 +249,6 @@ class BarrierArriveClusterOp(EffectOp):
     address = operand_def(i32)
     rank = operand_def(i32)
     assembly_format = "$address `,` $rank attr-dict"
-
-    def __init__(self, address: SSAValue, rank: SSAValue) -> None:
-        super().__init__(operands=[address, rank])
 
 
 @ptx("fence.mbarrier_init.release.cluster")

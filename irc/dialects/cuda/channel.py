@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.operations import EffectOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.properties import number, values_of
 
 
 @irdl_attr_definition
@@ -81,13 +81,9 @@ class ChannelOp(EffectOp):
         align: int = 16,
     ) -> None:
         """full, empty, turn: where the barriers are, and their arrivals; of turns, how many there are before."""
-        counts = {"stages": stages, "full": full[0], "arrivals": full[1], "empty": empty[0], "releases": empty[1]}
-        if turn is not None:
-            counts |= {"turn": turn[0], "turns": turn[1], "passes": turn[2]}
-        properties = {name: number(value) for name, value in (*counts.items(), ("align", align))}
-        flags = {"written": UnitAttr() if written else None, "by_warp": UnitAttr() if by_warp else None}
-        shape = {"cluster": None if cluster == (1, 1) else numbers(cluster)}
-        super().__init__(operands=[thread], properties={**properties, **flags, **shape}, result_types=[ChannelType()])
+        counts = stages, *full, *empty, *(turn or (None,) * 3)
+        blocks = None if cluster == (1, 1) else cluster
+        super().__init__(thread, *counts, align=align, written=written, by_warp=by_warp, cluster=blocks)
 
     @property
     def cluster_shape(self) -> tuple[int, int]:
@@ -117,19 +113,12 @@ class ChannelEndOp(EffectOp):
     result = result_def(ChannelEndType)
     assembly_format = "$channel attr-dict"
 
-    def __init__(self, channel: SSAValue, *, fills: bool, first: bool) -> None:
-        properties = {"fills": UnitAttr() if fills else None, "first": UnitAttr() if first else None}
-        super().__init__(operands=[channel], properties=properties, result_types=[ChannelEndType()])
-
 
 class AtEndOp(EffectOp):
     """An op at the end of a channel."""
 
     end = operand_def(ChannelEndType)
     assembly_format = "$end attr-dict"
-
-    def __init__(self, end: SSAValue) -> None:
-        super().__init__(operands=[end])
 
     def verify_(self) -> None:
         if not isinstance(self.end.owner, ChannelEndOp):
@@ -140,9 +129,6 @@ class StageOp(AtEndOp):
     """An op that waits for a stage and gives its number."""
 
     result = result_def(IndexType)
-
-    def __init__(self, end: SSAValue) -> None:
-        super(AtEndOp, self).__init__(operands=[end], result_types=[IndexType()])
 
 
 @irdl_op_definition
@@ -155,9 +141,6 @@ class ChannelAcquireOp(StageOp):
     by = opt_operand_def(i1)
     assembly_format = "$end (`by` $by^)? attr-dict"
 
-    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
-        super(AtEndOp, self).__init__(operands=[end, by], result_types=[IndexType()])
-
 
 @irdl_op_definition
 class ChannelBarrierOp(AtEndOp):
@@ -169,9 +152,6 @@ class ChannelBarrierOp(AtEndOp):
     stage = opt_operand_def(IndexType)
     result = result_def(i32)
     assembly_format = "$end (` ` `[` $stage^ `]`)? attr-dict"
-
-    def __init__(self, end: SSAValue, stage: SSAValue | None = None) -> None:
-        super(AtEndOp, self).__init__(operands=[end, stage], result_types=[i32])
 
 
 @irdl_op_definition
@@ -191,9 +171,6 @@ class ChannelWaitOp(StageOp):
     by = opt_operand_def(i1)
     assembly_format = "$end (`by` $by^)? attr-dict"
 
-    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
-        super(AtEndOp, self).__init__(operands=[end, by], result_types=[IndexType()])
-
 
 @irdl_op_definition
 class ChannelReleaseOp(AtEndOp):
@@ -206,9 +183,6 @@ class ChannelReleaseOp(AtEndOp):
     tcgen05 = opt_prop_def(UnitAttr)
     assembly_format = "$end `,` $thread attr-dict"
 
-    def __init__(self, end: SSAValue, thread: SSAValue, *, tcgen05: bool = False) -> None:
-        super(AtEndOp, self).__init__(operands=[end, thread], properties={"tcgen05": UnitAttr() if tcgen05 else None})
-
 
 @irdl_op_definition
 class ChannelSkipOp(AtEndOp):
@@ -219,17 +193,11 @@ class ChannelSkipOp(AtEndOp):
     count = operand_def(IndexType)
     assembly_format = "$end `,` $count attr-dict"
 
-    def __init__(self, end: SSAValue, count: SSAValue) -> None:
-        super(AtEndOp, self).__init__(operands=[end, count])
-
 
 class TurnOp(AtEndOp):
     """An op about a turn, by its number."""
 
     turn = prop_def(IntegerAttr)
-
-    def __init__(self, end: SSAValue, turn: int) -> None:
-        super(AtEndOp, self).__init__(operands=[end], properties={"turn": number(turn)})
 
 
 @irdl_op_definition
@@ -249,9 +217,6 @@ class ChannelPassTurnOp(TurnOp):
     thread = operand_def(IndexType)
     assembly_format = "$end `,` $thread attr-dict"
 
-    def __init__(self, end: SSAValue, thread: SSAValue, turn: int) -> None:
-        super(AtEndOp, self).__init__(operands=[end, thread], properties={"turn": number(turn)})
-
 
 @irdl_op_definition
 class ChannelDrainOp(AtEndOp):
@@ -261,6 +226,3 @@ class ChannelDrainOp(AtEndOp):
     end = operand_def(ChannelEndType)
     by = opt_operand_def(i1)
     assembly_format = "$end (`by` $by^)? attr-dict"
-
-    def __init__(self, end: SSAValue, by: SSAValue | None = None) -> None:
-        super(AtEndOp, self).__init__(operands=[end, by])

@@ -11,7 +11,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     EqAttrConstraint,
-    ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -27,7 +26,7 @@ from irc.dialects.cuda.common import check_one_of, check_registers
 from irc.dialects.cuda.types import RegistersType, size_of
 from irc.dialects.layouts import SharedAttr
 from irc.ir.operations import EffectOp, PureOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.properties import number, values_of
 from irc.layout.instructions import ATOMS, GROUP_WARPS, LANES, WGMMA_ROWS, wgmma_depth
 from irc.layout.tcgen05 import OPERAND_BYTES, ROWS, WIDTHS
 
@@ -60,7 +59,7 @@ class MatrixOp(PureOp):
     assembly_format = "$address `from` ` ` `[` $origin `]` attr-dict `:` type($result)"
 
     def __init__(self, address: SSAValue, origin: Sequence[SSAValue], type: MatrixType) -> None:
-        super().__init__(operands=[address, origin], result_types=[type])
+        super().__init__(address, origin, type)
 
     def verify_(self) -> None:
         if len(self.origin) != 2:
@@ -93,46 +92,16 @@ class DotOp(EffectOp):
     shape = prop_def(DenseArrayBase)
     instruction = prop_def(StringAttr)
     warps = prop_def(DenseArrayBase)
-    parts = opt_prop_def(IntegerAttr)
+    parts = prop_def(IntegerAttr, default_value=number(1))
     overwrites = opt_prop_def(UnitAttr)
     unsigned = opt_prop_def(UnitAttr)
     tf32x3 = opt_prop_def(UnitAttr)
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$accumulator `[` $index `]` `,` $lhs (`[` $lhs_index^ `]`)? `,` $rhs (`if` $adds^)? "
         "`by` $thread attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"
     )
-
-    def __init__(
-        self,
-        accumulator: SSAValue,
-        index: SSAValue,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        thread: SSAValue,
-        *,
-        shape: tuple[int, int, int],
-        instruction: str,
-        warps: tuple[int, int],
-        lhs_index: SSAValue | None = None,
-        adds: SSAValue | None = None,
-        parts: int = 1,
-        overwrites: bool = False,
-        unsigned: bool = False,
-        tf32x3: bool = False,
-    ) -> None:
-        flags = {"overwrites": overwrites, "unsigned": unsigned, "tf32x3": tf32x3}
-        super().__init__(
-            operands=[accumulator, index, lhs, lhs_index, rhs, thread, adds],
-            properties={
-                "shape": numbers(shape),
-                "instruction": StringAttr(instruction),
-                "warps": numbers(warps),
-                "parts": number(parts) if parts > 1 else None,
-                **{name: UnitAttr() if value else None for name, value in flags.items()},
-            },
-        )
 
     @property
     def mnk(self) -> tuple[int, int, int]:
@@ -146,7 +115,7 @@ class DotOp(EffectOp):
 
     @property
     def part_count(self) -> int:
-        return 1 if self.parts is None else self.parts.value.data
+        return self.parts.value.data
 
     @property
     def threads(self) -> int:
@@ -180,13 +149,13 @@ class DotOp(EffectOp):
 
     def _wgmma_unit(self) -> tuple[int, int, int]:
         rows, columns = self.warp_grid
-        if rows % GROUP_WARPS or columns != 1 or self.parts is not None or self.tf32x3 is not None:
+        if rows % GROUP_WARPS or columns != 1 or self.part_count > 1 or self.tf32x3 is not None:
             raise VerifyException("expected warp groups along M for wgmma, without parts and tf32x3")
         assert isinstance(self.rhs.type, MatrixType)
         return WGMMA_ROWS * rows // GROUP_WARPS, 8, wgmma_depth(size_of(self.rhs.type.element))
 
     def _tcgen05_unit(self) -> tuple[int, int, int]:
-        if isinstance(self.lhs.type, RegistersType) or self.parts is not None or self.tf32x3 is not None:
+        if isinstance(self.lhs.type, RegistersType) or self.part_count > 1 or self.tf32x3 is not None:
             raise VerifyException("expected operands in shared memory for tcgen05, without parts and tf32x3")
         assert isinstance(self.rhs.type, MatrixType)
         if (n := self.mnk[1]) > WIDTHS[-1]:

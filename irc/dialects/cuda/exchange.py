@@ -8,30 +8,19 @@ which threads run the code: those that meet at the named barrier of that number,
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i32
-from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
-    irdl_op_definition,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_one_of
 from irc.dialects.cuda.sync import check_group
 from irc.dialects.cuda.thread import NewArray
-from irc.ir.operations import EffectOp
-from irc.ir.properties import number
+from irc.ir.operations import BuiltOp, EffectOp
 
 ACCESSES = ("write", "read", "begin_read", "end_read")
 
 
 @irdl_op_definition
-class ScratchOp(IRDLOperation):
+class ScratchOp(BuiltOp):
     """The address of `bytes` of scratch memory, aligned to 16, for one exchange. The bytes may be those of another
     exchange of the same threads: accesses of both are ordered by barriers.
 
@@ -44,16 +33,7 @@ class ScratchOp(IRDLOperation):
     barrier = opt_prop_def(IntegerAttr)
     result = result_def(i32)
     traits = traits_def(NewArray())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
-
-    def __init__(self, bytes: int, *, rotates: bool = False, barrier: int | None = None) -> None:
-        properties = {
-            "bytes": number(bytes),
-            "rotates": UnitAttr() if rotates else None,
-            "barrier": None if barrier is None else number(barrier),
-        }
-        super().__init__(properties=properties, result_types=[i32])
 
     def verify_(self) -> None:
         if self.bytes.value.data < 1:
@@ -80,20 +60,6 @@ class SharedAccessOp(EffectOp):
     barrier = opt_prop_def(IntegerAttr)
     threads = opt_prop_def(IntegerAttr)
     assembly_format = "$kind (` ` `[` $address^ `]`)? attr-dict"
-
-    def __init__(
-        self,
-        kind: str,
-        address: SSAValue | None = None,
-        bytes: int | None = None,
-        *,
-        each_warp: int | None = None,
-        barrier: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        numbers = {"bytes": bytes, "each_warp": each_warp, "barrier": barrier, "threads": threads}
-        properties = {name: None if value is None else number(value) for name, value in numbers.items()}
-        super().__init__(operands=[address], properties={"kind": StringAttr(kind), **properties})
 
     def verify_(self) -> None:
         check_one_of("kind", self.kind.data, ACCESSES)

@@ -6,7 +6,7 @@ all: a new instruction is a new row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.cuda.common import check_one_of
 from irc.ir.operations import PureOp
-from irc.ir.properties import numbers
 from irc.ir.rounding import fused_multiply_add
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -120,11 +119,7 @@ class InstructionOp(PureOp):
     assembly_format = "$instruction $inputs attr-dict `:` functional-type($inputs, $result)"
 
     def __init__(self, instruction: str, *inputs: SSAValue) -> None:
-        super().__init__(
-            operands=[inputs],
-            properties={"instruction": StringAttr(instruction)},
-            result_types=[INSTRUCTIONS[instruction].result],
-        )
+        super().__init__(instruction, inputs, INSTRUCTIONS[instruction].result)
 
     def verify_(self) -> None:
         name = self.instruction.data
@@ -151,10 +146,6 @@ class LookupOp(PureOp):
     index = operand_def(i32)
     result = result_def(i64)
     assembly_format = "$index attr-dict"
-
-    def __init__(self, values: Sequence[int], index: SSAValue) -> None:
-        """Of integers of 64 bits, read as signed."""
-        super().__init__(operands=[index], properties={"values": numbers(values)}, result_types=[i64])
 
     def verify_(self) -> None:
         if self.values.elt_type != i64:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -15,7 +16,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue, Use
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -36,6 +36,7 @@ from irc.dialects.cuda.thread import BlockIdOp
 from irc.dialects.cuda.types import PtrType, TensorMapType, size_of
 from irc.ir.blocks import ops_in
 from irc.ir.launching import LaunchableInterface
+from irc.ir.operations import BuiltOp
 from irc.ir.properties import number, numbers, pairs_of, values_of
 from irc.support.parameters import MAX_BYTES, layout_of_set
 
@@ -46,7 +47,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation, LaunchableInterface):
+class KernelOp(BuiltOp, LaunchableInterface):
     """The code of one thread: `cuda.kernel @name(%x: !cuda.ptr<bf16>, ...) grid [x, y, z] block n {...}`.
 
     `grid` and `cluster` are blocks along x, y, z; `block` is threads along x; `shared` is bytes of dynamic shared
@@ -101,52 +102,24 @@ class KernelOp(IRDLOperation, LaunchableInterface):
         name: str,
         arguments: Sequence[Attribute] | Region,
         *,
-        grid: Sequence[int],
-        block: int,
-        cluster: Sequence[int] | None = None,
-        shared: int = 0,
         index: int = 32,
-        min_blocks: int | None = None,
+        shared: int = 0,
         operands: Sequence[int] | None = None,
-        writes: Sequence[int] | None = None,
-        in_place: Sequence[int] | None = None,
-        updates: Sequence[int] | None = None,
-        sums: Sequence[int] | None = None,
         dims: Sequence[str] | None = None,
-        domains: ArrayAttr | None = None,
-        entry: str | None = None,
         given: Sequence[str] | None = None,
         code: Sequence[str] | None = None,
         image: Sequence[str] | None = None,
         values: Mapping[int, IntegerAttr | FloatAttr] | None = None,
+        **properties: Any,
     ):
         """`arguments` are the types of a new, empty body, or the body itself. `values` are by their places."""
         body = arguments if isinstance(arguments, Region) else Region(Block(arg_types=arguments))
-        super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "grid": numbers(grid),
-                "block": number(block),
-                "cluster": numbers(cluster),
-                "shared": number(shared) if shared else None,
-                "index": number(index),
-                "min_blocks": None if min_blocks is None else number(min_blocks),
-                "operands": numbers(operands),
-                "writes": numbers(writes),
-                "in_place": numbers(in_place),
-                "updates": numbers(updates),
-                "sums": numbers(sums),
-                "dims": None if dims is None else ArrayAttr(map(StringAttr, dims)),
-                "domains": domains,
-                "entry": None if entry is None else StringAttr(entry),
-                "given": ArrayAttr(map(StringAttr, given)) if given else None,
-                "code": None if code is None else ArrayAttr(map(StringAttr, code)),
-                "image": None if image is None else ArrayAttr(map(StringAttr, image)),
-                "values": ArrayAttr(values.values()) if values else None,
-                "places": numbers(tuple(values)) if values else None,
-            },
-            regions=[body],
-        )
+        texts = {"dims": dims, "given": given or None, "code": code, "image": image}
+        properties |= {key: ArrayAttr(map(StringAttr, each)) for key, each in texts.items() if each is not None}
+        if values:
+            properties |= {"values": ArrayAttr(values.values()), "places": tuple(values)}
+        properties |= {"index": index, "shared": shared or None, "launch_operands": operands}
+        super().__init__(name, **properties, regions=[body])
 
     @property
     def symbol(self) -> str:
@@ -439,12 +412,9 @@ def _check_dimensions(what: str, values: tuple[int, ...], limits: tuple[int, ...
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(BuiltOp):
     """The end of a kernel."""
 
     name = "cuda.return"
     traits = traits_def(IsTerminator(), Pure())
     assembly_format = "attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__()

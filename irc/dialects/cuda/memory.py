@@ -40,7 +40,7 @@ from irc.dialects.cuda.common import (
 from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import PtrType, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
-from irc.ir.properties import flag, number
+from irc.ir.properties import number
 
 CACHES = ("streaming", "read_only", "evict_last", "global")
 """`ld.global.cs` and `st.global.cs`, `ld.global.nc`, the same with the priority `evict_last` in the L2, `ld.global.cg`
@@ -66,9 +66,6 @@ class SharedOp(PureOp):
     align = prop_def(IntegerAttr, default_value=number(16))
     result = result_def(i32)
     assembly_format = "attr-dict"
-
-    def __init__(self, offset: int, *, align: int = 16) -> None:
-        super().__init__(properties={"offset": number(offset), "align": number(align)}, result_types=[i32])
 
     def verify_(self) -> None:
         align = self.align.value.data
@@ -126,21 +123,6 @@ class LoadOp(GlobalLoadOp):
     name = "cuda.load"
     count = prop_def(IntegerAttr, default_value=number(1))
 
-    def __init__(
-        self,
-        pointer: SSAValue,
-        offset: SSAValue,
-        array: SSAValue,
-        index: SSAValue,
-        *,
-        count: int = 1,
-        cache: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[pointer, array, index, offset, None],
-            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
-        )
-
     @property
     def elements(self) -> int:
         return self.count.value.data
@@ -160,23 +142,6 @@ class LoadOrOp(GlobalLoadOp):
         " `:` type($pointer) `,` type($other) `->` type($array)"
     )
 
-    def __init__(
-        self,
-        pointer: SSAValue,
-        offset: SSAValue,
-        array: SSAValue,
-        index: SSAValue,
-        condition: SSAValue,
-        other: SSAValue,
-        *,
-        count: int = 1,
-        cache: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[condition, other, pointer, array, index, offset, None],
-            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
-        )
-
     @property
     def elements(self) -> int:
         return self.count.value.data
@@ -195,19 +160,6 @@ class LoadAcrossOp(GlobalLoadOp):
 
     name = "cuda.load_across"
     size = opt_prop_def(IntegerAttr)
-
-    def __init__(
-        self,
-        pointer: SSAValue,
-        offset: SSAValue,
-        array: SSAValue,
-        index: SSAValue,
-        *,
-        size: int | None = None,
-        cache: str | None = None,
-    ) -> None:
-        given = {"size": None if size is None else number(size), "cache": None if cache is None else StringAttr(cache)}
-        super().__init__(operands=[pointer, array, index, offset, None], properties=given)
 
     @property
     def elements(self) -> int:
@@ -245,21 +197,6 @@ class StoreOp(AccessOp):
         " `:` type($array) `->` type($pointer)"
     )
 
-    def __init__(
-        self,
-        array: SSAValue,
-        index: SSAValue,
-        pointer: SSAValue,
-        offset: SSAValue,
-        *,
-        count: int = 1,
-        cache: str | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[array, index, pointer, offset, None],
-            properties={"count": number(count), "cache": None if cache is None else StringAttr(cache)},
-        )
-
     @property
     def accesses(self) -> Mapping[str, int]:
         return {GLOBAL: self.count.value.data * size_of(element_of(self.array))}
@@ -278,9 +215,6 @@ class SharedAccessOp(AccessOp):
     array = operand_def(RegistersType)
     index = operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(1))
-
-    def __init__(self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 1) -> None:
-        super().__init__(operands=[address, array, index], properties={"count": number(count)})
 
     @property
     def accesses(self) -> Mapping[str, int]:
@@ -319,12 +253,6 @@ class MatrixOp(EffectOp):
     index = operand_def(IndexType)
     count = prop_def(IntegerAttr, default_value=number(4))
     transpose = prop_def(BoolAttr, default_value=FALSE)
-
-    def __init__(
-        self, address: SSAValue, array: SSAValue, index: SSAValue, *, count: int = 4, transpose: bool = False
-    ) -> None:
-        properties = {"count": number(count), "transpose": flag(transpose)}
-        super().__init__(operands=[address, array, index], properties=properties)
 
     def verify_(self) -> None:
         check_one_of("count", self.count.value.data, (1, 2, 4))
@@ -368,11 +296,6 @@ class AtomicOp(AccessOp):
     result = result_def(T)
     assembly_format = "$kind $value `,` $pointer `[` $offset (`+` $rest^)? `]` attr-dict `:` type($pointer)"
 
-    def __init__(self, kind: str, value: SSAValue, pointer: SSAValue, offset: SSAValue) -> None:
-        super().__init__(
-            operands=[value, pointer, offset, None], properties={"kind": StringAttr(kind)}, result_types=[value.type]
-        )
-
     @property
     def accesses(self) -> Mapping[str, int]:
         return {GLOBAL: size_of(self.value.type)}
@@ -394,9 +317,6 @@ class AwaitOp(AccessOp):
     offset = operand_def(IndexType)
     value = operand_def(T)
     assembly_format = "$pointer `[` $offset `]` `,` $value attr-dict `:` type($pointer)"
-
-    def __init__(self, pointer: SSAValue, offset: SSAValue, value: SSAValue) -> None:
-        super().__init__(operands=[pointer, offset, value])
 
     @property
     def accesses(self) -> Mapping[str, int]:

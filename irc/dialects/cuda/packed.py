@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.common import check_one_of, check_registers, element_of
 from irc.dialects.cuda.types import RegistersType
 from irc.ir.operations import EffectOp
-from irc.ir.properties import numbers, values_of
+from irc.ir.properties import values_of
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class PackedOp(EffectOp):
         result: tuple[SSAValue, SSAValue],
     ) -> None:
         """Of register arrays and indices."""
-        super().__init__(operands=[*result, *lhs, *rhs], properties={"kind": StringAttr(kind)})
+        super().__init__(kind, *result, *lhs, *rhs)
 
     def verify_(self) -> None:
         check_one_of("the kind of packed arithmetic", self.kind.data, tuple(PACKED))
@@ -130,10 +130,7 @@ class PackedWidenOp(EffectOp):
         bits: tuple[int, int] | None = None,
     ) -> None:
         """Of register arrays and indices."""
-        super().__init__(
-            operands=[*result, source, lhs_index, rhs_index],
-            properties={"unsigned": UnitAttr() if unsigned else None, "bits": numbers(bits)},
-        )
+        super().__init__(*result, source, lhs_index, rhs_index, unsigned, bits)
 
     @property
     def field(self) -> tuple[int, int] | None:

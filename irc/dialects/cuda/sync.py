@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, i1, i32
-from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -24,8 +22,7 @@ from irc.dialects.cuda.async_ops import BareOp
 from irc.dialects.cuda.common import check_one_of
 from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.types import size_of
-from irc.ir.operations import EffectOp
-from irc.ir.properties import flag, number
+from irc.ir.operations import BuiltOp, EffectOp
 
 SHUFFLES = ("xor", "up", "down", "index")
 
@@ -41,14 +38,6 @@ class ReasonedOp(BareOp):
     """A barrier that may say why it is there."""
 
     reason = opt_prop_def(StringAttr)
-
-    def __init__(self, reason: str | None = None) -> None:
-        super().__init__()
-        self.properties |= reason_property(reason)
-
-
-def reason_property(reason: str | None) -> dict[str, Attribute]:
-    return {} if reason is None else {"reason": StringAttr(reason)}
 
 
 @cpp("__syncthreads()")
@@ -81,9 +70,6 @@ class NamedBarrierOp(EffectOp):
     reason = opt_prop_def(StringAttr)
     assembly_format = "$id attr-dict"
 
-    def __init__(self, id: SSAValue, threads: int, reason: str | None = None) -> None:
-        super().__init__(operands=[id], properties={"threads": number(threads), **reason_property(reason)})
-
     def verify_(self) -> None:
         check_group(self.threads)
 
@@ -110,9 +96,6 @@ class FenceOp(EffectOp):
     scope = prop_def(StringAttr)
     assembly_format = "$scope attr-dict"
 
-    def __init__(self, scope: str = "device") -> None:
-        super().__init__(properties={"scope": StringAttr(scope)})
-
     def verify_(self) -> None:
         check_one_of("scope", self.scope.data, ("block", "device"))
 
@@ -126,9 +109,6 @@ class SetRegistersOp(EffectOp):
     count = prop_def(IntegerAttr)
     grow = prop_def(BoolAttr)
     assembly_format = "attr-dict"
-
-    def __init__(self, count: int, *, grow: bool) -> None:
-        super().__init__(properties={"count": number(count), "grow": flag(grow)})
 
     def verify_(self) -> None:
         count = self.count.value.data
@@ -151,7 +131,7 @@ class LaunchDependentsOp(BareOp):
 
 
 @cpp("__any_sync(0xffffffffu, {condition})", whole_warps=True)
-class AnyOp(IRDLOperation):
+class AnyOp(BuiltOp):
     """Whether a condition holds in any lane of the warp, all 32 of which take part, `__any_sync`."""
 
     name = "cuda.any"
@@ -160,12 +140,9 @@ class AnyOp(IRDLOperation):
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$condition attr-dict"
 
-    def __init__(self, condition: SSAValue) -> None:
-        super().__init__(operands=[condition], result_types=[i1])
-
 
 @irdl_op_definition
-class ShuffleOp(IRDLOperation):
+class ShuffleOp(BuiltOp):
     """The value of another lane, all 32 taking part: lane ^ n, lane - n, lane + n or n, where `up` and `down` leave
     ends alone."""
 
@@ -177,9 +154,6 @@ class ShuffleOp(IRDLOperation):
     result = result_def(T)
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$mode $value `,` $lane attr-dict `:` type($value)"
-
-    def __init__(self, mode: str, value: SSAValue, lane: SSAValue) -> None:
-        super().__init__(operands=[value, lane], properties={"mode": StringAttr(mode)}, result_types=[value.type])
 
     def verify_(self) -> None:
         check_one_of("mode", self.mode.data, SHUFFLES)

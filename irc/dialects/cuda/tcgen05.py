@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,7 +20,6 @@ from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.tensor_core import DescriptorBase
 from irc.dialects.cuda.types import RegistersType, size_of
 from irc.ir.operations import EffectOp
-from irc.ir.properties import flag, number
 from irc.layout.tcgen05 import COLUMNS, LOADS, MIN_COLUMNS, OPERANDS, WIDTHS
 
 _LAYOUTS = {0: 0, 128: 2, 64: 4, 32: 6}
@@ -42,9 +41,6 @@ class Tcgen05AllocOp(AccessOp):
     columns = prop_def(IntegerAttr)
     assembly_format = "$address attr-dict"
 
-    def __init__(self, address: SSAValue, columns: int) -> None:
-        super().__init__(operands=[address], properties={"columns": number(columns)})
-
     @property
     def accesses(self) -> Mapping[str, int]:
         return {SHARED: 4}
@@ -61,9 +57,6 @@ class Tcgen05DeallocOp(EffectOp):
     tensor = operand_def(i32)
     columns = prop_def(IntegerAttr)
     assembly_format = "$tensor attr-dict"
-
-    def __init__(self, tensor: SSAValue, columns: int) -> None:
-        super().__init__(operands=[tensor], properties={"columns": number(columns)})
 
     def verify_(self) -> None:
         _check_columns(self.columns.value.data)
@@ -105,30 +98,6 @@ class Tcgen05MmaOp(EffectOp):
     transpose_rhs = prop_def(BoolAttr, default_value=FALSE)
     assembly_format = "$tensor `,` $lhs `,` $rhs `,` $accumulate attr-dict"
 
-    def __init__(
-        self,
-        tensor: SSAValue,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        accumulate: SSAValue,
-        *,
-        n: int,
-        lhs_type: Attribute,
-        rhs_type: Attribute | None = None,
-        transpose_lhs: bool = False,
-        transpose_rhs: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[tensor, lhs, rhs, accumulate],
-            properties={
-                "n": number(n),
-                "lhs_type": lhs_type,
-                "rhs_type": lhs_type if rhs_type is None else rhs_type,
-                "transpose_lhs": flag(transpose_lhs),
-                "transpose_rhs": flag(transpose_rhs),
-            },
-        )
-
     def verify_(self) -> None:
         n, lhs, rhs = self.n.value.data, str(self.lhs_type), str(self.rhs_type)
         check_one_of("the operand type of tcgen05", lhs, tuple(OPERANDS))
@@ -152,9 +121,6 @@ class Tcgen05CommitOp(EffectOp):
     address = operand_def(i32)
     assembly_format = "$address attr-dict"
 
-    def __init__(self, address: SSAValue) -> None:
-        super().__init__(operands=[address])
-
 
 @irdl_op_definition
 class Tcgen05LoadOp(EffectOp):
@@ -167,9 +133,6 @@ class Tcgen05LoadOp(EffectOp):
     index = operand_def(IndexType)
     count = prop_def(IntegerAttr)
     assembly_format = "$tensor `->` $array `[` $index `]` attr-dict `:` type($array)"
-
-    def __init__(self, tensor: SSAValue, array: SSAValue, index: SSAValue, *, count: int) -> None:
-        super().__init__(operands=[tensor, array, index], properties={"count": number(count)})
 
     def verify_(self) -> None:
         assert isinstance(self.array.type, RegistersType)

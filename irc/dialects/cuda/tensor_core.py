@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import EqAttrConstraint, irdl_op_definition, operand_def, prop_def, result_def
@@ -12,7 +14,7 @@ from irc.dialects.cuda.common import FALSE, check_one_of, check_registers
 from irc.dialects.cuda.spelling import cpp, ptx
 from irc.dialects.cuda.types import SWIZZLES, RegistersType, size_of
 from irc.ir.operations import EffectOp, PureOp
-from irc.ir.properties import flag, number
+from irc.ir.properties import number
 from irc.layout.instructions import ATOMS, MMA_OPERANDS, atoms_of, is_wgmma_width
 
 WGMMA_DEPTH = {"bf16": 16, "f16": 16, "f32": 8, "i8": 32, "ui8": 32, "f8E4M3FN": 32, "f8E5M2": 32}
@@ -35,13 +37,6 @@ class DescriptorBase(PureOp):
     swizzle = prop_def(IntegerAttr, default_value=number(128))
     result = result_def(i64)
     assembly_format = "$address attr-dict"
-
-    def __init__(self, address: SSAValue, *, leading: int, stride: int, swizzle: int = 128) -> None:
-        super().__init__(
-            operands=[address],
-            properties={"leading": number(leading), "stride": number(stride), "swizzle": number(swizzle)},
-            result_types=[i64],
-        )
 
     def verify_(self) -> None:
         check_one_of("swizzle", self.swizzle.value.data, SWIZZLES)
@@ -73,6 +68,10 @@ class WgmmaBase(EffectOp):
     lhs_type = prop_def(Attribute)
     rhs_type = prop_def(Attribute)
     transpose_rhs = prop_def(BoolAttr, default_value=FALSE)
+
+    def __init__(self, *operands: SSAValue, n: int, lhs_type: Attribute, **named: Any) -> None:
+        """Without `k`, which follows from the operands' type."""
+        super().__init__(*operands, n=n, k=WGMMA_DEPTH.get(str(lhs_type), 0), lhs_type=lhs_type, **named)
 
     def verify_wgmma(self) -> None:
         n, lhs, rhs = self.n.value.data, str(self.lhs_type), str(self.rhs_type)
@@ -107,33 +106,6 @@ class WgmmaOp(WgmmaBase):
         "`:` type($accumulator) `,` type($accumulate)"
     )
 
-    def __init__(
-        self,
-        accumulator: SSAValue,
-        index: SSAValue,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        accumulate: SSAValue,
-        *,
-        n: int,
-        lhs_type: Attribute,
-        rhs_type: Attribute | None = None,
-        k: int | None = None,
-        transpose_lhs: bool = False,
-        transpose_rhs: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[lhs, accumulator, index, rhs, accumulate],
-            properties={
-                "n": number(n),
-                "k": number(WGMMA_DEPTH.get(str(lhs_type), 0) if k is None else k),
-                "lhs_type": lhs_type,
-                "rhs_type": lhs_type if rhs_type is None else rhs_type,
-                "transpose_lhs": flag(transpose_lhs),
-                "transpose_rhs": flag(transpose_rhs),
-            },
-        )
-
     def verify_(self) -> None:
         self.verify_wgmma()
         transposed = bool(self.transpose_lhs.value.data) or bool(self.transpose_rhs.value.data)
@@ -153,31 +125,6 @@ class WgmmaRegistersOp(WgmmaBase):
         "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `,` $accumulate attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($accumulate)"
     )
-
-    def __init__(
-        self,
-        accumulator: SSAValue,
-        index: SSAValue,
-        lhs: SSAValue,
-        lhs_index: SSAValue,
-        rhs: SSAValue,
-        accumulate: SSAValue,
-        *,
-        n: int,
-        transpose_rhs: bool = False,
-    ) -> None:
-        assert isinstance(lhs.type, RegistersType)
-        element = lhs.type.element
-        super().__init__(
-            operands=[lhs, lhs_index, accumulator, index, rhs, accumulate],
-            properties={
-                "n": number(n),
-                "k": number(WGMMA_DEPTH.get(str(element), 0)),
-                "lhs_type": element,
-                "rhs_type": element,
-                "transpose_rhs": flag(transpose_rhs),
-            },
-        )
 
     def verify_(self) -> None:
         self.verify_wgmma()
@@ -219,9 +166,6 @@ class RegistersFenceOp(EffectOp):
     array = operand_def(RegistersType)
     assembly_format = "$array attr-dict `:` type($array)"
 
-    def __init__(self, array: SSAValue) -> None:
-        super().__init__(operands=[array])
-
 
 @irdl_op_definition
 class MmaOp(EffectOp):
@@ -246,30 +190,6 @@ class MmaOp(EffectOp):
         "$accumulator `[` $index `]` `,` $lhs `[` $lhs_index `]` `,` $rhs `[` $rhs_index `]` attr-dict "
         "`:` type($accumulator) `,` type($lhs) `,` type($rhs)"
     )
-
-    def __init__(
-        self,
-        accumulator: SSAValue,
-        index: SSAValue,
-        lhs: SSAValue,
-        lhs_index: SSAValue,
-        rhs: SSAValue,
-        rhs_index: SSAValue,
-        *,
-        instruction: str,
-        unsigned_lhs: bool = False,
-        unsigned_rhs: bool = False,
-        truncated: bool = False,
-    ) -> None:
-        super().__init__(
-            operands=[accumulator, index, lhs, lhs_index, rhs, rhs_index],
-            properties={
-                "instruction": StringAttr(instruction),
-                "unsigned_lhs": flag(unsigned_lhs),
-                "unsigned_rhs": flag(unsigned_rhs),
-                "truncated": flag(truncated),
-            },
-        )
 
     def verify_(self) -> None:
         accumulator, lhs, rhs = self.accumulator.type, self.lhs.type, self.rhs.type

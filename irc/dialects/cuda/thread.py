@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
     ParamAttrConstraint,
-    ParsePropInAttrDict,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -35,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.cuda.common import check_registers
 from irc.dialects.cuda.spelling import cpp
 from irc.dialects.cuda.types import RegistersType
-from irc.ir.operations import PureOp
+from irc.ir.operations import BuiltOp, PureOp
 from irc.ir.properties import number
 
 
@@ -44,9 +39,6 @@ class PositionOp(PureOp):
 
     result = result_def(IndexType)
     assembly_format = "attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__(result_types=[IndexType()])
 
 
 @cpp("({type})threadIdx.x")
@@ -75,15 +67,12 @@ class BlockIdOp(PureOp):
     result = result_def(IndexType)
     assembly_format = "attr-dict"
 
-    def __init__(self, axis: int = 0) -> None:
-        super().__init__(properties={"axis": number(axis)}, result_types=[IndexType()])
-
     def verify_(self) -> None:
         if self.axis.value.data not in (0, 1, 2):
             raise VerifyException(f"expected axis 0, 1 or 2, found {self.axis.value.data}")
 
 
-class _Lane0Op(IRDLOperation):
+class _Lane0Op(BuiltOp):
     """The value of lane 0 of a warp."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -91,9 +80,6 @@ class _Lane0Op(IRDLOperation):
     result = result_def(T)
     traits = traits_def(NoMemoryEffect())
     assembly_format = "$value attr-dict `:` type($value)"
-
-    def __init__(self, value: SSAValue) -> None:
-        super().__init__(operands=[value], result_types=[value.type])
 
 
 @cpp("__shfl_sync(0xffffffffu, {value}, 0)", whole_warps=True)
@@ -113,14 +99,13 @@ class NewArray(MemoryEffect):
 
 
 @irdl_op_definition
-class RegistersOp(IRDLOperation):
+class RegistersOp(BuiltOp):
     """An uninitialized register array. `align` is in bytes: 16 lets 16-byte accesses address it."""
 
     name = "cuda.registers"
     align = prop_def(IntegerAttr, default_value=number(16))
     result = result_def(RegistersType)
     traits = traits_def(NewArray())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, size: int | RegistersType, element: Attribute | None = None) -> None:
@@ -128,7 +113,7 @@ class RegistersOp(IRDLOperation):
         if not isinstance(size, RegistersType):
             assert element is not None
             size = RegistersType(size, element)
-        super().__init__(properties={"align": number(16)}, result_types=[size])
+        super().__init__(result=size)
 
     def verify_(self) -> None:
         if self.align.value.data not in (1, 2, 4, 8, 16):
@@ -136,7 +121,7 @@ class RegistersOp(IRDLOperation):
 
 
 @irdl_op_definition
-class GetOp(IRDLOperation):
+class GetOp(BuiltOp):
     """One element of a register array; the index has to be a constant after unrolling."""
 
     name = "cuda.get"
@@ -149,14 +134,14 @@ class GetOp(IRDLOperation):
 
     def __init__(self, array: SSAValue, index: SSAValue) -> None:
         assert isinstance(array.type, RegistersType)
-        super().__init__(operands=[array, index], result_types=[array.type.element])
+        super().__init__(array, index, array.type.element)
 
     def verify_(self) -> None:
         check_registers("cuda.get", self.array, self.index, 1)
 
 
 @irdl_op_definition
-class SetOp(IRDLOperation):
+class SetOp(BuiltOp):
     """Write one element of a register array; the index has to be a constant after unrolling."""
 
     name = "cuda.set"
@@ -166,9 +151,6 @@ class SetOp(IRDLOperation):
     value = operand_def(T)
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$array `[` $index `]` `,` $value attr-dict `:` type($array)"
-
-    def __init__(self, array: SSAValue, index: SSAValue, value: SSAValue) -> None:
-        super().__init__(operands=[array, index, value])
 
     def verify_(self) -> None:
         check_registers("cuda.set", self.array, self.index, 1)

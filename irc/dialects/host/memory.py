@@ -21,7 +21,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.ir.dtypes import element_of
 from irc.ir.operations import PureOp
-from irc.ir.properties import number
 
 ARENA_ALIGNMENT = 256
 """Bytes. Buffers of the arena start at multiples of it, as allocations of the driver do."""
@@ -61,7 +60,7 @@ class ArenaOp(PureOp):
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, size: int) -> None:
-        super().__init__(result_types=[BufferType(size)])
+        super().__init__(BufferType(size))
 
 
 @irdl_op_definition
@@ -80,9 +79,7 @@ class BufferOp(PureOp):
 
     def __init__(self, base: SSAValue, offset: int, size: int, rows: tuple[int, int] | None = None) -> None:
         """rows: `pitch` and `width`."""
-        named = {} if rows is None else {"pitch": number(rows[0]), "width": number(rows[1])}
-        properties = {"offset": number(offset), **named}
-        super().__init__(operands=[base], properties=properties, result_types=[BufferType(size)])
+        super().__init__(base, offset, *(rows or (None, None)), BufferType(size))
 
     @property
     def rows(self) -> tuple[int, int] | None:
@@ -115,7 +112,7 @@ class ConstantOp(PureOp):
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, value: DenseIntOrFPElementsAttr) -> None:
-        super().__init__(properties={"value": value}, result_types=[BufferType(bytes_of(value.type))])
+        super().__init__(value, BufferType(bytes_of(value.type)))
 
     def verify_(self) -> None:
         assert isinstance(self.result.type, BufferType)
@@ -131,9 +128,6 @@ class SizeOp(PureOp):
     dim = prop_def(StringAttr)
     result = result_def(i32)
     assembly_format = "$dim attr-dict `:` type($result)"
-
-    def __init__(self, dim: str) -> None:
-        super().__init__(properties={"dim": StringAttr(dim)}, result_types=[i32])
 
 
 def bytes_of(type: Attribute) -> int:

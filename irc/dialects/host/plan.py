@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, StringAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
@@ -14,11 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.host.checks import check_steps, kernels_beside
 from irc.dialects.host.memory import BufferType, bytes_of
-from irc.ir.properties import number, pairs_of
+from irc.ir.operations import BuiltOp
+from irc.ir.properties import pairs_of
 
 
 @irdl_op_definition
-class PlanOp(IRDLOperation):
+class PlanOp(BuiltOp):
     """`host.plan @f (%x, %out) : (tensor<8xf32>) -> tensor<8xf32> streams n {...}`: everything that the host does to
     run a function.
 
@@ -39,10 +40,8 @@ class PlanOp(IRDLOperation):
 
     def __init__(self, name: str, function_type: FunctionType, *, streams: int = 1, body: Region | None = None) -> None:
         """Without a body, a new one with an argument for each argument and result of the function."""
-        super().__init__(
-            properties={"sym_name": StringAttr(name), "function_type": function_type, "streams": number(streams)},
-            regions=[Region(Block(arg_types=_buffers_of(function_type))) if body is None else body],
-        )
+        body = Region(Block(arg_types=_buffers_of(function_type))) if body is None else body
+        super().__init__(name, function_type, streams, regions=[body])
 
     @property
     def inputs(self) -> Sequence[SSAValue]:
@@ -107,15 +106,12 @@ class PlanOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(BuiltOp):
     """The end of a plan."""
 
     name = "host.return"
     traits = traits_def(IsTerminator(), Pure())
     assembly_format = "attr-dict"
-
-    def __init__(self) -> None:
-        super().__init__()
 
 
 def _buffers_of(function_type: FunctionType) -> list[Attribute]:

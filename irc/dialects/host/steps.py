@@ -43,8 +43,7 @@ class LaunchOp(StepOp):
     assembly_format = "$kernel `(` $buffers `)` attr-dict `:` `(` type($buffers) `)`"
 
     def __init__(self, kernel: str, buffers: Sequence[SSAValue], *, stream: int = 0, sets: int = 1) -> None:
-        properties = {"kernel": SymbolRefAttr(kernel), "stream": number(stream), "sets": number(sets)}
-        super().__init__(operands=[buffers], properties=properties)
+        super().__init__(stream, SymbolRefAttr(kernel), buffers, sets)
 
     @property
     def kernel_name(self) -> str:
@@ -84,9 +83,6 @@ class MemsetOp(StepOp):
     value = prop_def(IntegerAttr, default_value=number(0))
     assembly_format = "$buffer attr-dict `:` type($buffer)"
 
-    def __init__(self, buffer: SSAValue, value: int = 0, *, stream: int = 0) -> None:
-        super().__init__(operands=[buffer], properties={"value": number(value), "stream": number(stream)})
-
     def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
         return [(self.buffer, True)]
 
@@ -103,9 +99,6 @@ class CopyOp(StepOp):
     source = operand_def(BufferType)
     destination = operand_def(BufferType)
     assembly_format = "$source `->` $destination attr-dict `:` type($source) `->` type($destination)"
-
-    def __init__(self, source: SSAValue, destination: SSAValue, *, stream: int = 0) -> None:
-        super().__init__(operands=[source, destination], properties={"stream": number(stream)})
 
     def accesses(self, kernels: Kernels) -> Sequence[tuple[SSAValue, bool]]:
         return [(self.source, False), (self.destination, True)]
@@ -140,9 +133,8 @@ class CollectiveOp(StepOp):
         monoid: str = "",
         stream: int = 0,
     ) -> None:
-        names = {"does": does, "over": over, "element": element, "monoid": monoid}
-        properties = {name: StringAttr(value) for name, value in names.items()}
-        super().__init__(operands=[[*sources, *destinations]], properties={**properties, "stream": number(stream)})
+        buffers = [*sources, *destinations]
+        super().__init__(does=does, buffers=buffers, over=over, element=element, monoid=monoid, stream=stream)
 
     @property
     def sources(self) -> Sequence[SSAValue]:
@@ -167,9 +159,6 @@ class EventOp(StepOp):
 
     event = prop_def(IntegerAttr)
     assembly_format = "attr-dict"
-
-    def __init__(self, event: int, *, stream: int) -> None:
-        super().__init__(properties={"event": number(event), "stream": number(stream)})
 
 
 @irdl_op_definition

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     LocationAttr,
-    StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
     TensorType,
@@ -19,7 +18,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     lazy_traits_def,
@@ -38,7 +36,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
 from irc.ir.iteration import CONTRACTIONS, Pattern, pattern_of, permutation_of
-from irc.ir.locations import set_location
+from irc.ir.operations import BuiltOp
 
 
 class Anchor(StrEnum):
@@ -72,7 +70,7 @@ def is_core(anchor: Anchor, op: Operation) -> bool:
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(BuiltOp):
     """The results of a `kernel.fused`."""
 
     name = "kernel.yield"
@@ -81,12 +79,11 @@ class YieldOp(IRDLOperation):
     assembly_format = "attr-dict ($outputs^ `:` type($outputs))?"
 
     def __init__(self, *outputs: SSAValue, location: LocationAttr | None = None):
-        super().__init__(operands=[outputs])
-        set_location(self, location)
+        super().__init__(outputs, location)
 
 
 @irdl_op_definition
-class FusedOp(IRDLOperation):
+class FusedOp(BuiltOp):
     """The `nd` ops of one kernel.
 
     The operands are bound to the block's arguments. Comments in the printed body show the groups of a matmul or a
@@ -115,14 +112,7 @@ class FusedOp(IRDLOperation):
         config: ConfigAttr | None = None,
         location: LocationAttr | None = None,
     ):
-        name = None if sym_name is None else StringAttr(sym_name)
-        super().__init__(
-            operands=[inputs],
-            result_types=[result_types],
-            properties={"anchor": AnchorAttr(anchor), "config": config, "sym_name": name},
-            regions=[body],
-        )
-        set_location(self, location)
+        super().__init__(inputs, sym_name, AnchorAttr(anchor), config, result_types, location, regions=[body])
 
     @property
     def block(self) -> Block:
@@ -323,7 +313,7 @@ class LaunchSymbolUser(SymbolUserOpInterface):
 
 
 @irdl_op_definition
-class LaunchOp(IRDLOperation):
+class LaunchOp(BuiltOp):
     """The launch of a program that `tile-kernels` made: its operands, then its results, are the program's views."""
 
     name = "kernel.launch"
@@ -342,5 +332,4 @@ class LaunchOp(IRDLOperation):
         location: LocationAttr | None = None,
     ):
         symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
-        super().__init__(operands=[inputs], result_types=[result_types], properties={"callee": symbol})
-        set_location(self, location)
+        super().__init__(symbol, inputs, result_types, location)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, Float64Type, FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, i1, i64
 from xdsl.dialects.builtin import LocationAttr as Location
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, prop_def, traits_def
@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.nd.syntax import parse_operation_tail, print_operation_tail
 from irc.ir.dtypes import Element
 from irc.ir.dtypes import element_of as element_of_type
+from irc.ir.properties import attribute_of
 
 Operand: TypeAlias = SSAValue | Operation
 Tensor: TypeAlias = TensorType[Any]
@@ -116,23 +117,6 @@ def float_prop(default: float | None = None) -> FloatAttr[Any]:
     return prop_def(FloatAttr, default_value=None if default is None else FloatAttr(default, 64))
 
 
-def plain(value: object) -> Attribute:
-    """The attribute for a Python value: bool, int, float, str, a sequence of ints, or an attribute as it is."""
-    match value:
-        case Attribute():
-            return value
-        case bool():
-            return IntegerAttr(int(value), i1)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, Float64Type())
-        case str():
-            return StringAttr(value)
-        case _:
-            return DenseArrayBase.from_list(i64, [int(i) for i in cast(Sequence[int], value)])
-
-
 def ints(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
     """The integers of a list property."""
     return attribute.get_values()
@@ -168,7 +152,7 @@ class NdOp(IRDLOperation, ABC):
         location: Location | None = None,
     ) -> None:
         """What each `__init__` ends with; property values are plain Python values."""
-        attributes = {name: plain(value) for name, value in (properties or {}).items()}
+        attributes = {name: attribute_of(value) for name, value in (properties or {}).items()}
         IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=attributes)
         if location is not None:
             self.location = location

@@ -8,13 +8,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
-    LocationAttr,
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -27,13 +24,12 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 
 from irc.dialects.tile.checks import verify_box, verify_permuted, verify_same
 from irc.dialects.tile.types import BufferType, element_type_of, shape_of
-from irc.ir.locations import set_location
-from irc.ir.operations import PureOp
-from irc.ir.properties import numbers, values_of
+from irc.ir.operations import BuiltOp, PureOp
+from irc.ir.properties import values_of
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(BuiltOp):
     """A shared buffer of the block, of undefined content. `offset` in bytes is given by `plan-shared`."""
 
     name = "tile.alloc"
@@ -41,15 +37,14 @@ class AllocOp(IRDLOperation):
     buffer = result_def(BufferType)
 
     traits = traits_def(MemoryAllocEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($buffer)"
 
     def __init__(self, type: BufferType):
-        super().__init__(result_types=[type])
+        super().__init__(buffer=type)
 
 
 @irdl_op_definition
-class ReadOp(IRDLOperation):
+class ReadOp(BuiltOp):
     """Shared buffer -> registers."""
 
     name = "tile.read"
@@ -59,16 +54,13 @@ class ReadOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
 
-    def __init__(self, buffer: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=[buffer], result_types=[result_type])
-
     def verify_(self) -> None:
         verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.result.type))
         verify_same("elements of type", element_type_of(self.buffer.type), element_type_of(self.result.type))
 
 
 @irdl_op_definition
-class WriteOp(IRDLOperation):
+class WriteOp(BuiltOp):
     """Registers -> shared buffer."""
 
     name = "tile.write"
@@ -77,9 +69,6 @@ class WriteOp(IRDLOperation):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$tile `,` $buffer attr-dict `:` type($tile) `,` type($buffer)"
-
-    def __init__(self, tile: SSAValue | Operation, buffer: SSAValue | Operation):
-        super().__init__(operands=[tile, buffer])
 
     def verify_(self) -> None:
         verify_same("a tile of shape", shape_of(self.buffer.type), shape_of(self.tile.type))
@@ -101,12 +90,6 @@ class TransposeOp(BufferAliasOp):
     result = result_def(BufferType)
     dims = prop_def(DenseArrayBase)
     assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
-
-    def __init__(
-        self, buffer: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
-    ):
-        super().__init__(operands=[buffer], result_types=[result_type], properties={"dims": numbers(dims)})
-        set_location(self, location)
 
     @property
     def dim_values(self) -> tuple[int, ...]:
@@ -134,7 +117,7 @@ class SubviewOp(BufferAliasOp):
         result_type: Attribute,
         offsets: Sequence[SSAValue] = (),
     ):
-        super().__init__(operands=[buffer, list(offsets)], result_types=[result_type], properties={"at": numbers(at)})
+        super().__init__(buffer, offsets, at, result_type)
 
     def verify_(self) -> None:
         verify_box(self.buffer.type, self.result.type, values_of(self.at), len(self.offsets))

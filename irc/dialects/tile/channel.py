@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     EqAttrConstraint,
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -30,13 +28,12 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.types import DRAIN, FILL, ChannelType, PendingType, SlotType
 from irc.ir.blocks import end_of
-from irc.ir.locations import set_location
-from irc.ir.operations import EffectOp, PureOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.operations import BuiltOp, EffectOp, PureOp
+from irc.ir.properties import values_of
 
 
 @irdl_op_definition
-class ChannelOp(IRDLOperation):
+class ChannelOp(BuiltOp):
     """A pipeline of `stages` stages through shared memory, with a full and an empty barrier a stage.
 
     A producer acquires a stage, copies into its buffers and commits; a consumer waits for it, reads and releases.
@@ -54,7 +51,6 @@ class ChannelOp(IRDLOperation):
     channel = result_def(ChannelType)
 
     traits = traits_def(MemoryAllocEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($channel)"
 
     def __init__(
@@ -65,14 +61,7 @@ class ChannelOp(IRDLOperation):
         *,
         in_step: bool = False,
     ):
-        super().__init__(
-            properties={
-                "stages": number(stages),
-                "cluster": numbers(cluster),
-                "in_step": UnitAttr() if in_step else None,
-            },
-            result_types=[ChannelType.of(buffers)],
-        )
+        super().__init__(stages, cluster, in_step, channel=ChannelType.of(buffers))
 
     @property
     def stage_count(self) -> int:
@@ -102,7 +91,7 @@ class StageOp(EffectOp):
     def __init__(self, channel: SSAValue | Operation):
         value = SSAValue.get(channel)
         assert isinstance(value.type, ChannelType)
-        super().__init__(operands=[value], result_types=[self.END, list(value.type.buffers)])
+        super().__init__(value, self.END, list(value.type.buffers))
         self.slot.name_hint = "slot"
 
     def verify_(self) -> None:
@@ -155,9 +144,6 @@ class CommitOp(EffectOp):
 
     assembly_format = "$slot attr-dict"
 
-    def __init__(self, slot: SSAValue):
-        super().__init__(operands=[slot])
-
 
 @irdl_op_definition
 class ReleaseOp(EffectOp):
@@ -171,10 +157,6 @@ class ReleaseOp(EffectOp):
 
     assembly_format = "$slot (`after` $after^ `:` type($after))? attr-dict"
 
-    def __init__(self, slot: SSAValue, after: Sequence[SSAValue] = (), location: LocationAttr | None = None):
-        super().__init__(operands=[slot, list(after)])
-        set_location(self, location)
-
 
 @irdl_op_definition
 class NoSlotOp(PureOp):
@@ -184,9 +166,6 @@ class NoSlotOp(PureOp):
     slot = result_def(EqAttrConstraint(DRAIN))
 
     assembly_format = "attr-dict"
-
-    def __init__(self):
-        super().__init__(result_types=[DRAIN])
 
 
 def channel_of(slot: SSAValue) -> SSAValue:
@@ -231,9 +210,6 @@ class TurnOp(EffectOp):
 
     assembly_format = "$channel attr-dict `:` type($channel)"
 
-    def __init__(self, channel: SSAValue | Operation, turn: Sequence[int]):
-        super().__init__(operands=[channel], properties={"turn": numbers(turn)})
-
     @property
     def turns(self) -> tuple[int, int]:
         own, count = values_of(self.turn)
@@ -272,6 +248,3 @@ class SkipOp(EffectOp):
     count = operand_def(IndexType)
 
     assembly_format = "$channel `by` $count attr-dict `:` type($channel)"
-
-    def __init__(self, channel: SSAValue | Operation, count: SSAValue | Operation):
-        super().__init__(operands=[channel, count])

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, LocationAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, region_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_box, verify_permuted, verify_same
 from irc.dialects.tile.control import verify_body
 from irc.dialects.tile.types import SharedAttr, element_type_of, shape_of, verify_broadcast, verify_part
-from irc.ir.locations import set_location
 from irc.ir.operations import PureOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.properties import values_of
 
 
 @irdl_op_definition
@@ -43,8 +42,7 @@ class MapOp(PureOp):
         """Without a body, one with an empty block and its arguments is made."""
         if body is None:
             body = Region(Block(arg_types=[element_type_of(v.type) for v in inputs]))
-        super().__init__(operands=[list(inputs)], result_types=[result_type], regions=[body])
-        set_location(self, location)
+        super().__init__(inputs, result_type, location, regions=[body])
 
     def verify_(self) -> None:
         shape = shape_of(self.result.type)
@@ -66,10 +64,6 @@ class IotaOp(PureOp):
     result = result_def(TensorType)
 
     assembly_format = "$offset attr-dict `:` type($result)"
-
-    def __init__(self, offset: SSAValue, axis: int, result_type: Attribute, location: LocationAttr | None = None):
-        super().__init__(operands=[offset], result_types=[result_type], properties={"axis": number(axis)})
-        set_location(self, location)
 
     @property
     def axis_value(self) -> int:
@@ -95,10 +89,6 @@ class SplatOp(PureOp):
 
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
-    def __init__(self, value: SSAValue | Operation, result_type: Attribute, location: LocationAttr | None = None):
-        super().__init__(operands=[value], result_types=[result_type])
-        set_location(self, location)
-
     def verify_(self) -> None:
         verify_same("a scalar of type", element_type_of(self.result.type), self.value.type)
 
@@ -123,8 +113,7 @@ class SliceOp(PureOp):
         offsets: Sequence[SSAValue] = (),
         location: LocationAttr | None = None,
     ):
-        super().__init__(operands=[source, list(offsets)], result_types=[result_type], properties={"at": numbers(at)})
-        set_location(self, location)
+        super().__init__(source, offsets, at, result_type, location)
 
     @property
     def at_values(self) -> tuple[int, ...]:
@@ -145,12 +134,6 @@ class ConcatOp(PureOp):
     result = result_def(TensorType)
 
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($result)"
-
-    def __init__(
-        self, inputs: Sequence[SSAValue], axis: int, result_type: Attribute, location: LocationAttr | None = None
-    ):
-        super().__init__(operands=[list(inputs)], result_types=[result_type], properties={"axis": number(axis)})
-        set_location(self, location)
 
     @property
     def axis_value(self) -> int:
@@ -179,12 +162,6 @@ class PermuteOp(PureOp):
 
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    def __init__(
-        self, source: SSAValue, dims: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
-    ):
-        super().__init__(operands=[source], result_types=[result_type], properties={"dims": numbers(dims)})
-        set_location(self, location)
-
     @property
     def dim_values(self) -> tuple[int, ...]:
         return values_of(self.dims)
@@ -202,10 +179,6 @@ class ReshapeOp(PureOp):
     result = result_def(TensorType)
 
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, result_type: Attribute, location: LocationAttr | None = None):
-        super().__init__(operands=[source], result_types=[result_type])
-        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("a tile with elements:", prod(shape_of(self.source.type)), prod(shape_of(self.result.type)))
@@ -230,8 +203,7 @@ class ConvertOp(PureOp):
         through: SharedAttr | None = None,
         location: LocationAttr | None = None,
     ):
-        super().__init__(operands=[source], result_types=[result_type], properties={"through": through})
-        set_location(self, location)
+        super().__init__(source, through, result_type, location)
 
     def verify_(self) -> None:
         verify_same("a result of shape", shape_of(self.source.type), shape_of(self.result.type))

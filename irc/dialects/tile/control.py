@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerA
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -23,8 +22,8 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
-from irc.ir.operations import PureOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.operations import BuiltOp, PureOp
+from irc.ir.properties import numbers, values_of
 from irc.support.integers import ceil_div
 
 DYNAMIC = "dynamic"
@@ -42,7 +41,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 
 @irdl_op_definition
-class ForTilesOp(IRDLOperation):
+class ForTilesOp(BuiltOp):
     """The body runs once for every tile of a domain of `extents`, in steps of `steps`.
 
     The block arguments are the offsets of the tile: multiples of the steps. The last dimension is the fastest in the
@@ -84,19 +83,9 @@ class ForTilesOp(IRDLOperation):
         body: Region | None = None,
         location: LocationAttr | None = None,
     ):
-        super().__init__(
-            properties={
-                "extents": numbers(extents),
-                "steps": numbers(steps),
-                "schedule": StringAttr(schedule),
-                "group": None if group is None else number(group),
-                "fastest": numbers(fastest),
-                "reversed": numbers(reverse),
-                "cluster": numbers(cluster),
-            },
-            regions=[body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))],
-        )
-        self.location = location if location is not None else self.location
+        body = body if body is not None else Region(Block(arg_types=[IndexType()] * len(extents)))
+        properties = extents, steps, schedule, group, fastest, reverse, cluster
+        super().__init__(*properties, location=location, regions=[body])
 
     @property
     def offsets(self) -> tuple[SSAValue, ...]:
@@ -257,7 +246,7 @@ class TurnOffsetsOp(PureOp):
     assembly_format = "attr-dict `:` type($offsets)"
 
     def __init__(self, turn: int, dimensions: int):
-        super().__init__(properties={"turn": number(turn)}, result_types=[[IndexType()] * dimensions])
+        super().__init__(turn, [IndexType()] * dimensions)
 
     @property
     def turn_number(self) -> int:
@@ -275,7 +264,7 @@ class TurnOffsetsOp(PureOp):
 
 
 @irdl_op_definition
-class PartitionsOp(IRDLOperation):
+class PartitionsOp(BuiltOp):
     """Regions that run at the same time, each on its own warps: `tile.partitions @load warps 4 registers 40 {...}
     @compute warps 8 registers 232 {...}`.
 
@@ -299,14 +288,7 @@ class PartitionsOp(IRDLOperation):
         warps: Sequence[int],
         registers: Sequence[int] | None = None,
     ):
-        super().__init__(
-            properties={
-                "names": ArrayAttr([StringAttr(name) for name in names]),
-                "warps": numbers(warps),
-                "registers": numbers(registers),
-            },
-            regions=[list(partitions)],
-        )
+        super().__init__(ArrayAttr([StringAttr(name) for name in names]), warps, registers, regions=[list(partitions)])
 
     @property
     def partition_names(self) -> tuple[str, ...]:

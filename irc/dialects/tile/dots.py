@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import (
     Float8E4M3FNType,
     Float8E5M2Type,
@@ -11,13 +13,10 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i8,
-    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -31,13 +30,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.types import AccumulatorType, BufferType, PendingType, element_type_of, shape_of, tile_type_of
-from irc.ir.locations import set_location
-from irc.ir.operations import EffectOp, PureOp
+from irc.ir.operations import BuiltOp, EffectOp, PureOp
 from irc.layout.tcgen05 import ACCUMULATORS, ROWS
 
 
 @irdl_op_definition
-class DotOp(IRDLOperation):
+class DotOp(BuiltOp):
     """acc + a b, for a: M x K, b: K x N (tiles or buffers), acc and the result: M x N tiles.
 
     `instruction` names what computes it (`assign-layouts` decides), `atom` the shape of one `mma`. A dot whose result
@@ -59,32 +57,10 @@ class DotOp(IRDLOperation):
     result = result_def(BaseAttr(TensorType) | BaseAttr(PendingType))
 
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc) `->` type($result)"
 
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        acc: SSAValue,
-        *,
-        instruction: str | None = None,
-        precision: str | None = None,
-        unsigned: bool = False,
-        parts: IntegerAttr | None = None,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(
-            operands=[lhs, rhs, acc],
-            result_types=[tile_type_of(acc.type)],
-            properties={
-                "instruction": None if instruction is None else StringAttr(instruction),
-                "precision": None if precision is None else StringAttr(precision),
-                "unsigned": UnitAttr() if unsigned else None,
-                "parts": parts,
-            },
-        )
-        set_location(self, location)
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, acc: SSAValue, **named: Any):
+        super().__init__(lhs, rhs, acc, result=tile_type_of(acc.type), **named)
 
     @property
     def mnk(self) -> tuple[int, int, int]:
@@ -115,12 +91,10 @@ class SumWarpsOp(PureOp):
     source = operand_def(TensorType)
     parts = prop_def(IntegerAttr)
     result = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, parts: int, location: LocationAttr | None = None):
-        super().__init__(operands=[source], result_types=[source.type], properties={"parts": IntegerAttr(parts, i64)})
-        set_location(self, location)
+        super().__init__(source, parts, source.type, location)
 
     def verify_(self) -> None:
         verify_same("a result as the sums are:", self.source.type, self.result.type)
@@ -129,7 +103,7 @@ class SumWarpsOp(PureOp):
 
 
 @irdl_op_definition
-class AccumulatorOp(IRDLOperation):
+class AccumulatorOp(BuiltOp):
     """Room for the sums of dots in Tensor Memory, and a barrier that says that they are complete, whose byte offset
     `plan-shared` gives. Of a partition, or of a whole program."""
 
@@ -138,11 +112,10 @@ class AccumulatorOp(IRDLOperation):
     result = result_def(AccumulatorType)
 
     traits = traits_def(MemoryAllocEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, tile: Attribute):
-        super().__init__(result_types=[AccumulatorType(tile)])
+        super().__init__(result=AccumulatorType(tile))
 
     def verify_(self) -> None:
         assert isinstance(self.result.type, AccumulatorType)
@@ -167,7 +140,7 @@ class AsPendingOp(PureOp):
     assembly_format = "$tile (`in` $sums^)? attr-dict `:` type($tile) (`,` type($sums)^)? `->` type($result)"
 
     def __init__(self, tile: SSAValue, sums: SSAValue | None = None):
-        super().__init__(operands=[tile, sums], result_types=[PendingType(tile.type)])
+        super().__init__(tile, sums, PendingType(tile.type))
 
     def verify_(self) -> None:
         verify_same("a result of type", PendingType(self.tile.type), self.result.type)
@@ -176,7 +149,7 @@ class AsPendingOp(PureOp):
 
 
 @irdl_op_definition
-class DotWaitOp(IRDLOperation):
+class DotWaitOp(BuiltOp):
     """The accumulator when the dot that gives it is complete."""
 
     name = "tile.dot_wait"
@@ -187,8 +160,7 @@ class DotWaitOp(IRDLOperation):
     assembly_format = "$acc attr-dict `:` type($acc) `->` type($result)"
 
     def __init__(self, acc: SSAValue, location: LocationAttr | None = None):
-        super().__init__(operands=[acc], result_types=[tile_type_of(acc.type)])
-        set_location(self, location)
+        super().__init__(acc, tile_type_of(acc.type), location)
 
     def verify_(self) -> None:
         verify_same("a result of type", tile_type_of(self.acc.type), self.result.type)
@@ -203,7 +175,3 @@ class AwaitOp(EffectOp):
     dot = operand_def(PendingType)
 
     assembly_format = "$dot attr-dict `:` type($dot)"
-
-    def __init__(self, dot: SSAValue, location: LocationAttr | None = None):
-        super().__init__(operands=[dot])
-        set_location(self, location)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -21,11 +19,11 @@ from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.types import ViewType
-from irc.ir.properties import number
+from irc.ir.operations import BuiltOp
 
 
 @irdl_op_definition
-class LoadIndexOp(IRDLOperation):
+class LoadIndexOp(BuiltOp):
     """The element of a view of integers that is at these coordinates, as an index that all threads have: what is below
     `least`, 0 where that is absent, is `least`, and what is above `most` is `most`."""
 
@@ -37,12 +35,10 @@ class LoadIndexOp(IRDLOperation):
     result = result_def(IndexType)
 
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $at `]` attr-dict `:` type($view)"
 
     def __init__(self, view: SSAValue, at: Sequence[SSAValue], most: int, least: int = 0):
-        bounds = {"most": number(most), "least": number(least) if least else None}
-        super().__init__(operands=[view, at], result_types=[IndexType()], properties=bounds)
+        super().__init__(view, at, most, least or None)
 
     @property
     def most_value(self) -> int:
@@ -59,7 +55,7 @@ class LoadIndexOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FindSegmentOp(IRDLOperation):
+class FindSegmentOp(BuiltOp):
     """The tile with a number, where tiles lie in segments whose ends are data.
 
     Segment i goes from end i - 1 to end i of the view, the first from 0 on; one more behind the last end goes up to
@@ -79,15 +75,7 @@ class FindSegmentOp(IRDLOperation):
     end = result_def(IndexType)
 
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$ends `[` $number `]` attr-dict `:` type($ends)"
-
-    def __init__(self, ends: SSAValue, tile: SSAValue, rows: int, most: int):
-        super().__init__(
-            operands=[ends, tile],
-            result_types=[IndexType()] * 3,
-            properties={"rows": number(rows), "most": number(most)},
-        )
 
     @property
     def count(self) -> int:

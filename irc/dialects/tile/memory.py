@@ -21,8 +21,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
-    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -38,15 +36,15 @@ from irc.dialects.layouts import SharedAttr
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.im2col import Im2colAttr
 from irc.dialects.tile.types import BufferType, ViewType, element_type_of, shape_of
-from irc.ir.operations import EffectOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.operations import BuiltOp, EffectOp
+from irc.ir.properties import values_of
 from irc.layout.lane_swizzles import LANE_BITS
 
 Part: TypeAlias = tuple[SSAValue, SSAValue, int]
 """The number of the part that a store adds, the view of semaphores, the number of parts."""
 
 
-class AccessOp(IRDLOperation):
+class AccessOp(BuiltOp):
     """What `load`, `store` and `copy` share: element (i, j, ...) of the tile is `view[map(o0 + i, o1 + j,
     ...)[symbols]]`.
 
@@ -113,12 +111,10 @@ def _verify_symbol(type: Attribute, shape: tuple[int, ...]) -> None:
 
 def _access_properties(
     map: AffineMap | None, checked: Sequence[int], rank: int
-) -> dict[str, AffineMapAttr | DenseArrayBase | None]:
-    trivial = map is None or map == AffineMap.identity(rank)
-    return {
-        "map": None if trivial or map is None else AffineMapAttr(map),
-        "checked": numbers(sorted(checked)) if checked else None,
-    }
+) -> tuple[AffineMapAttr | None, Sequence[int] | None]:
+    """`map` and `checked`."""
+    given = None if map is None or map == AffineMap.identity(rank) else AffineMapAttr(map)
+    return given, sorted(checked) or None
 
 
 @irdl_op_definition
@@ -139,7 +135,7 @@ class LoadOp(AccessOp):
     result = result_def(TensorType)
 
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`other` $other^ `:` type($other))? "
         "attr-dict `:` type($view) `->` type($result)"
@@ -157,13 +153,8 @@ class LoadOp(AccessOp):
         checked: Sequence[int] = (),
         location: LocationAttr | None = None,
     ) -> LoadOp:
-        op = LoadOp(
-            operands=[other, view, list(offsets), list(symbols)],
-            result_types=[result_type],
-            properties=_access_properties(map, checked, len(offsets)),
-        )
-        op.location = location if location is not None else op.location
-        return op
+        access = _access_properties(map, checked, len(offsets))
+        return LoadOp(view, offsets, symbols, *access, other=other, result=result_type, location=location)
 
     def verify_(self) -> None:
         self.verify_access(self.result.type)
@@ -207,7 +198,7 @@ class StoreOp(AccessOp):
     of_parts = opt_prop_def(IntegerAttr)
 
     traits = traits_def(MemoryWriteEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$tile `,` $view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`end` $end^)? "
         "(`part` $part^)? (`in` $semaphores^ `:` type($semaphores))? attr-dict `:` type($tile) `,` type($view)"
@@ -228,17 +219,9 @@ class StoreOp(AccessOp):
         location: LocationAttr | None = None,
     ) -> StoreOp:
         number_of, semaphores, count = (None, None, None) if part is None else part
-        op = StoreOp(
-            operands=[tile, None if end is None else end[1], number_of, semaphores, view, list(offsets), list(symbols)],
-            properties={
-                **_access_properties(map, checked, len(offsets)),
-                "end_dim": None if end is None else number(end[0]),
-                "add": UnitAttr() if add else None,
-                "of_parts": None if count is None else number(count),
-            },
-        )
-        op.location = location if location is not None else op.location
-        return op
+        dim, place = (None, None) if end is None else end
+        access = view, offsets, symbols, *_access_properties(map, checked, len(offsets))
+        return StoreOp(*access, tile, place, number_of, semaphores, dim, add, count, location)
 
     def verify_(self) -> None:
         if not isinstance(self.tile.type, TensorType | BufferType):
@@ -291,7 +274,7 @@ class StoreWaitOp(EffectOp):
     assembly_format = "attr-dict"
 
     def __init__(self, pending: int = 0):
-        super().__init__(properties={"pending": number(pending) if pending else None})
+        super().__init__(pending or None)
 
     @property
     def pending_count(self) -> int:
@@ -313,7 +296,7 @@ class CopyOp(AccessOp):
     multicast = opt_prop_def(IntegerAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? `->` $buffer "
         "attr-dict `:` type($view) `->` type($buffer)"
@@ -332,16 +315,8 @@ class CopyOp(AccessOp):
         multicast: int | None = None,
         location: LocationAttr | None = None,
     ) -> CopyOp:
-        op = CopyOp(
-            operands=[buffer, view, list(offsets), list(symbols)],
-            properties={
-                **_access_properties(map, checked, len(offsets)),
-                "via": StringAttr(via) if isinstance(via, str) else via,
-                "multicast": None if multicast is None else number(multicast),
-            },
-        )
-        op.location = location if location is not None else op.location
-        return op
+        access = _access_properties(map, checked, len(offsets))
+        return CopyOp(view, offsets, symbols, *access, buffer, via, multicast, location)
 
     def verify_(self) -> None:
         if isinstance(self.via, StringAttr) and self.via.data not in ("tma", "cp_async", "registers"):

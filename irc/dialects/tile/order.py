@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.channel import origin_of
 from irc.dialects.tile.control import PartitionsOp
 from irc.dialects.tile.types import OrderType, TokenType
-from irc.ir.locations import set_location
-from irc.ir.operations import EffectOp
+from irc.ir.operations import BuiltOp, EffectOp
 from irc.layout.instructions import LANES, WARP_GROUP
 
 
 @irdl_op_definition
-class OrderOp(IRDLOperation):
+class OrderOp(BuiltOp):
     """A cycle of the warp groups of the partition that it stands in, at least two. Its one token is the first group's
     to begin with.
 
@@ -31,10 +30,6 @@ class OrderOp(IRDLOperation):
 
     traits = traits_def(MemoryAllocEffect())
     assembly_format = "attr-dict"
-
-    def __init__(self, location: LocationAttr | None = None):
-        super().__init__(result_types=[OrderType()])
-        set_location(self, location)
 
     @property
     def groups(self) -> int:
@@ -60,9 +55,8 @@ class TakeOp(EffectOp):
     assembly_format = "$order attr-dict"
 
     def __init__(self, order: SSAValue | Operation, location: LocationAttr | None = None):
-        super().__init__(operands=[order], result_types=[TokenType()])
+        super().__init__(order, location)
         self.token.name_hint = "token"
-        set_location(self, location)
 
 
 @irdl_op_definition
@@ -74,10 +68,6 @@ class PassOp(EffectOp):
     token = operand_def(TokenType)
 
     assembly_format = "$token attr-dict"
-
-    def __init__(self, token: SSAValue, location: LocationAttr | None = None):
-        super().__init__(operands=[token])
-        set_location(self, location)
 
 
 def order_of(token: SSAValue) -> SSAValue:

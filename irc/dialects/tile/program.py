@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -24,7 +24,7 @@ from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.queue import TakeTicketOp
 from irc.dialects.tile.types import ViewType, verify_fragment
 from irc.ir.operations import CodeOp, PureOp
-from irc.ir.properties import number, pairs_of, values_of
+from irc.ir.properties import pairs_of, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
 """What passes decide about a program, and its least value."""
@@ -68,11 +68,7 @@ class ProgramOp(CodeOp):
         config: Attribute | None = None,
         location: LocationAttr | None = None,
     ):
-        super().__init__(
-            properties={"sym_name": StringAttr(name), "results": number(results), "config": config},
-            regions=[Region(Block(arg_types=views))],
-        )
-        self.location = location if location is not None else self.location
+        super().__init__(name, results, config=config, location=location, regions=[Region(Block(arg_types=views))])
 
     @property
     def result_count(self) -> int:
@@ -165,4 +161,4 @@ class ExtentOp(PureOp):
     assembly_format = "$extent attr-dict"
 
     def __init__(self, extent: int) -> None:
-        super().__init__(properties={"extent": IntegerAttr(extent, IndexType())}, result_types=[IndexType()])
+        super().__init__(IntegerAttr(extent, IndexType()))

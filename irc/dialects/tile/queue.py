@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -26,7 +26,7 @@ class TakeTicketOp(EffectOp):
     assembly_format = "$counter `->` $buffer attr-dict `:` type($counter) `->` type($buffer)"
 
     def __init__(self, counter: SSAValue, buffer: SSAValue):
-        super().__init__(operands=[counter, buffer], result_types=[IndexType()])
+        super().__init__(counter, buffer)
         self.ticket.name_hint = "ticket"
 
     def verify_(self) -> None:
@@ -45,7 +45,7 @@ class ReadTicketOp(EffectOp):
     assembly_format = "$buffer attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue):
-        super().__init__(operands=[buffer], result_types=[IndexType()])
+        super().__init__(buffer)
         self.ticket.name_hint = "ticket"
 
     def verify_(self) -> None:
@@ -61,9 +61,6 @@ class NextTileOp(EffectOp):
     ticket = operand_def(IndexType)
 
     assembly_format = "$ticket attr-dict"
-
-    def __init__(self, ticket: SSAValue | Operation):
-        super().__init__(operands=[ticket])
 
     def verify_(self) -> None:
         loop = self.parent_op()

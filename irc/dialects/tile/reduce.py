@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -22,9 +22,8 @@ from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.control import verify_body
 from irc.dialects.tile.memory import StoreOp
 from irc.dialects.tile.types import element_type_of, shape_of, verify_broadcast, verify_folded
-from irc.ir.locations import set_location
 from irc.ir.operations import PureOp
-from irc.ir.properties import number, numbers, values_of
+from irc.ir.properties import values_of
 
 
 class CombinerOp(PureOp):
@@ -38,19 +37,14 @@ class CombinerOp(PureOp):
     def __init__(
         self,
         inputs: Sequence[SSAValue],
+        along: int | Sequence[int],
         result_types: Sequence[Attribute],
-        properties: Mapping[str, Attribute | None],
-        body: Region | None,
-        location: LocationAttr | None,
+        body: Region | None = None,
+        location: LocationAttr | None = None,
     ):
-        """Without a body, one with an empty block and its arguments is made."""
-        super().__init__(
-            operands=[list(inputs)],
-            result_types=[list(result_types)],
-            properties=properties,
-            regions=[body if body is not None else _combiner_region(inputs)],
-        )
-        set_location(self, location)
+        """along: the axis or the axes. Without a body, one with an empty block and its arguments is made."""
+        body = body if body is not None else _combiner_region(inputs)
+        super().__init__(inputs, along, outputs=result_types, location=location, regions=[body])
 
     @property
     def is_stored(self) -> bool:
@@ -85,18 +79,6 @@ class ReduceOp(CombinerOp):
     neutral = opt_prop_def(ArrayAttr[Attribute])
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
 
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        axes: Sequence[int],
-        result_types: Sequence[Attribute],
-        body: Region | None = None,
-        neutral: Sequence[Attribute] | None = None,
-        location: LocationAttr | None = None,
-    ):
-        properties = {"axes": numbers(axes), "neutral": None if neutral is None else ArrayAttr(neutral)}
-        super().__init__(inputs, result_types, properties, body, location)
-
     @property
     def axis_values(self) -> tuple[int, ...]:
         return values_of(self.axes)
@@ -124,16 +106,6 @@ class FoldOp(CombinerOp):
     axes = prop_def(DenseArrayBase)
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
 
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        axes: Sequence[int],
-        result_types: Sequence[Attribute],
-        body: Region | None = None,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(inputs, result_types, {"axes": numbers(axes)}, body, location)
-
     @property
     def axis_values(self) -> tuple[int, ...]:
         return values_of(self.axes)
@@ -154,12 +126,6 @@ class UnfoldOp(PureOp):
     result = result_def(TensorType)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    def __init__(
-        self, source: SSAValue, axes: Sequence[int], result_type: Attribute, location: LocationAttr | None = None
-    ):
-        super().__init__(operands=[source], result_types=[result_type], properties={"axes": numbers(axes)})
-        set_location(self, location)
-
     @property
     def axis_values(self) -> tuple[int, ...]:
         return values_of(self.axes)
@@ -176,16 +142,6 @@ class ScanOp(CombinerOp):
     name = "tile.scan"
     axis = prop_def(IntegerAttr)
     assembly_format = "$inputs attr-dict `:` type($inputs) `->` type($outputs) $body"
-
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        axis: int,
-        result_types: Sequence[Attribute],
-        body: Region | None = None,
-        location: LocationAttr | None = None,
-    ):
-        super().__init__(inputs, result_types, {"axis": number(axis)}, body, location)
 
     @property
     def axis_value(self) -> int:

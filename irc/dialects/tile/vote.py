@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import LocationAttr, TensorType, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.compute import ConcatOp, IotaOp, MapOp, SliceOp, SplatOp
 from irc.dialects.tile.types import element_type_of, verify_broadcast
-from irc.ir.locations import set_location
 from irc.ir.operations import PureOp
 from irc.ir.verification import NestedVerifyException
 
@@ -34,10 +33,6 @@ class AnyOp(PureOp):
     result = result_def(i1)
 
     assembly_format = "$tile attr-dict `:` type($tile) `->` type($result)"
-
-    def __init__(self, tile: SSAValue, location: LocationAttr | None = None):
-        super().__init__(operands=[tile], result_types=[i1])
-        set_location(self, location)
 
     def verify_(self) -> None:
         verify_same("elements of type", i1, element_type_of(self.tile.type))

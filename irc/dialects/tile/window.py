@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    ParsePropInAttrDict,
     irdl_op_definition,
     opt_operand_def,
     prop_def,
@@ -21,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.tile.checks import verify_same
 from irc.dialects.tile.memory import AccessOp
-from irc.ir.properties import numbers, values_of
+from irc.ir.properties import values_of
 
 
 @irdl_op_definition
@@ -38,7 +37,7 @@ class LoadWindowOp(AccessOp):
     outputs = var_result_def()
 
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$view `[` $offsets `]` (`symbols` `(` $symbols^ `:` type($symbols) `)`)? (`other` $other^ `:` type($other))? "
         "attr-dict `:` type($view) `->` type($outputs)"
@@ -57,17 +56,8 @@ class LoadWindowOp(AccessOp):
         other: SSAValue | None = None,
         location: LocationAttr | None = None,
     ) -> LoadWindowOp:
-        op = LoadWindowOp(
-            operands=[other, view, list(offsets), list(symbols)],
-            result_types=[list(types)],
-            properties={
-                "map": AffineMapAttr(map),
-                "checked": numbers(sorted(checked)) if checked else None,
-                "taps": numbers([number for tap in taps for number in tap]),
-            },
-        )
-        op.location = location if location is not None else op.location
-        return op
+        access = view, offsets, symbols, AffineMapAttr(map), sorted(checked) or None
+        return LoadWindowOp(*access, other, [number for tap in taps for number in tap], types, location)
 
     @property
     def tap_values(self) -> tuple[tuple[int, ...], ...]:
