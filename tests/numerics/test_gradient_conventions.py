@@ -226,7 +226,7 @@ def torch_cases(torch: Any) -> list[tuple[str, Callable[..., Any], Callable[...,
         ("layer_norm", lambda x: nd.LayerNormOp(x, 1), lambda x: functional.layer_norm(x, (3,)), [TIES]),
         (
             "attention",
-            lambda q, k, v: nd.AttentionOp(q, k, v, True),
+            lambda q, k, v: nd.AttentionOp(q, k, v, causal=True),
             lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
             [TIES, TIES + 1, TIES * 2],
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from math import inf, sqrt
 
 from xdsl.dialects.builtin import TensorType
@@ -17,8 +16,6 @@ from irc.dialects.nd.base import (
     Operand,
     Tensor,
     bool_prop,
-    check_element,
-    check_result_type,
     element_of,
     float_prop,
     int_prop,
@@ -52,22 +49,26 @@ class AttentionFamilyOp(ComposedOp, ABC):
     window = int_prop(0)
     soft_cap = float_prop(0.0)
 
-    def setup_scores(
+    def __init__(
         self,
-        operands: Sequence[Operand],
-        result: Tensor,
-        causal: bool,
-        scale: float | None,
-        window: int,
-        bias: Operand | None,
-        soft_cap: float,
-        location: Location | None,
-    ) -> None:
-        """What each `__init__` ends with."""
+        *arrays: Operand,
+        causal: bool = False,
+        scale: float | None = None,
+        window: int = 0,
+        bias: Operand | None = None,
+        soft_cap: float = 0.0,
+        location: Location | None = None,
+    ):
+        """arrays: the operands but the bias, in their order."""
         if scale is None:
-            scale = 1.0 / sqrt(max(1, shape_of(operands[0])[-1]))
+            scale = 1.0 / sqrt(max(1, shape_of(arrays[0])[-1]))
         options = {"causal": causal, "scale": float(scale), "window": window, "soft_cap": float(soft_cap)}
-        self.setup([*operands, [] if bias is None else [bias]], [result], options, location)
+        self.setup([*arrays, [] if bias is None else [bias]], [self.result_of(*arrays)], options, location)
+
+    @classmethod
+    @abstractmethod
+    def result_of(cls, *arrays: Operand) -> Tensor:
+        """The type of the result of these arrays, the first of the operands."""
 
     @property
     def accuracy(self) -> Element:
@@ -86,7 +87,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
         return self.bias is not None or not columns or (window > 0 and rows >= columns + window)
 
     def check(self) -> None:
-        check_element(self, self.q, FLOAT)
+        self.check_element(self.q, FLOAT)
         if min(rank_of(factor) for factor in self.factors) < 2:
             raise self.fail(f"expects operands of rank 2 or more, found {self.types()}")
         if len({element_of(factor).name for factor in self.factors}) > 1:
@@ -96,6 +97,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
         if q != k:
             raise self.fail(f"expects q and k with one last extent, found {q} and {k}")
         self.check_others()
+        self.check_result_type(self.result_of(*self.operands))
         if integer(self.window) < 0:
             raise self.fail(f"expects a window of 0, for none, or more, found {integer(self.window)}")
         if not 0 <= self.soft_cap.value.data < inf:
@@ -104,7 +106,7 @@ class AttentionFamilyOp(ComposedOp, ABC):
             self._check_bias(self.bias)
 
     def _check_bias(self, bias: SSAValue) -> None:
-        check_element(self, bias, Elements("float or bool", lambda e: e.is_float or e.kind == "bool"))
+        self.check_element(bias, Elements("float or bool", lambda e: e.is_float or e.kind == "bool"))
         scores = (*shape_of(self.q)[:-1], shape_of(self.k)[-2])
         if shape_of(bias) != scores:
             raise self.fail(f"expects a bias of the scores' shape {list(scores)}, found {bias.type}")
@@ -113,9 +115,8 @@ class AttentionFamilyOp(ComposedOp, ABC):
     def check_batches(self) -> None:
         """The batches of q and k agree."""
 
-    @abstractmethod
     def check_others(self) -> None:
-        """So do the other operands, and the result."""
+        """So do the other operands."""
 
     def types(self) -> str:
         """Those of the operands, for messages."""
@@ -139,21 +140,10 @@ class AttentionOp(AttentionFamilyOp):
     v = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
 
-    def __init__(
-        self,
-        q: Operand,
-        k: Operand,
-        v: Operand,
-        causal: bool = False,
-        scale: float | None = None,
-        window: int = 0,
-        bias: Operand | None = None,
-        soft_cap: float = 0.0,
-        *,
-        location: Location | None = None,
-    ):
-        result = tensor((*shape_of(q)[:-1], shape_of(v)[-1]), element_of(q))
-        self.setup_scores([q, k, v], result, causal, scale, window, bias, soft_cap, location)
+    @classmethod
+    def result_of(cls, *arrays: Operand) -> Tensor:
+        q, _, v, *_ = arrays
+        return tensor((*shape_of(q)[:-1], shape_of(v)[-1]), element_of(q))
 
     @property
     def factors(self) -> tuple[SSAValue, ...]:
@@ -165,10 +155,9 @@ class AttentionOp(AttentionFamilyOp):
             raise self.fail(f"expects one shape of batches, or heads of k and v that divide q's, found {self.types()}")
 
     def check_others(self) -> None:
-        q, k, v = (shape_of(operand) for operand in self.factors)
-        if k[-2] != v[-2]:
-            raise self.fail(f"expects k and v with one extent before the last, found {k[-2]} and {v[-2]}")
-        check_result_type(self, tensor((*q[:-1], v[-1]), element_of(self.q)))
+        keys, values = shape_of(self.k)[-2], shape_of(self.v)[-2]
+        if keys != values:
+            raise self.fail(f"expects k and v with one extent before the last, found {keys} and {values}")
 
 
 class ScoresOp(AttentionFamilyOp, ABC):
@@ -201,22 +190,9 @@ class AttentionLogSumExpOp(ScoresOp):
 
     name = "nd.attention_log_sum_exp"
 
-    def __init__(
-        self,
-        q: Operand,
-        k: Operand,
-        causal: bool = False,
-        scale: float | None = None,
-        window: int = 0,
-        bias: Operand | None = None,
-        soft_cap: float = 0.0,
-        *,
-        location: Location | None = None,
-    ):
-        self.setup_scores([q, k], sums_type(q), causal, scale, window, bias, soft_cap, location)
-
-    def check_others(self) -> None:
-        check_result_type(self, sums_type(self.q))
+    @classmethod
+    def result_of(cls, *arrays: Operand) -> Tensor:
+        return sums_type(arrays[0])
 
 
 @irdl_op_definition
@@ -234,23 +210,11 @@ class AttentionWeightsOp(ScoresOp):
     log_sum_exp = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
 
-    def __init__(
-        self,
-        q: Operand,
-        k: Operand,
-        log_sum_exp: Operand,
-        causal: bool = False,
-        scale: float | None = None,
-        window: int = 0,
-        bias: Operand | None = None,
-        soft_cap: float = 0.0,
-        *,
-        location: Location | None = None,
-    ):
-        result = tensor((*shape_of(q)[:-1], shape_of(k)[-2]), element_of(q))
-        self.setup_scores([q, k, log_sum_exp], result, causal, scale, window, bias, soft_cap, location)
+    @classmethod
+    def result_of(cls, *arrays: Operand) -> Tensor:
+        q, k, *_ = arrays
+        return tensor((*shape_of(q)[:-1], shape_of(k)[-2]), element_of(q))
 
     def check_others(self) -> None:
         if type_of(self.log_sum_exp) != sums_type(self.q):
             raise self.fail(f"expects a log_sum_exp of type {sums_type(self.q)}, found {self.log_sum_exp.type}")
-        check_result_type(self, tensor((*shape_of(self.q)[:-1], shape_of(self.k)[-2]), element_of(self.q)))

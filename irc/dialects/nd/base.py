@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from irc.dialects.nd.syntax import parse_operation_tail, print_operation_tail
 from irc.ir.dtypes import Element
 from irc.ir.dtypes import element_of as element_of_type
+from irc.ir.locations import set_location
 from irc.ir.properties import attribute_of
 
 Operand: TypeAlias = SSAValue | Operation
@@ -147,20 +148,29 @@ class NdOp(IRDLOperation, ABC):
     def setup(
         self,
         operands: Sequence[Operand | Sequence[Operand]],
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute | Sequence[Attribute]],
         properties: Mapping[str, object] | None = None,
         location: Location | None = None,
     ) -> None:
         """What each `__init__` ends with; property values are plain Python values."""
         attributes = {name: attribute_of(value) for name, value in (properties or {}).items()}
         IRDLOperation.__init__(self, operands=operands, result_types=result_types, properties=attributes)
-        if location is not None:
-            self.location = location
+        set_location(self, location)
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
-            _check_tensor(self, value.type)
+            self._check_tensor(value.type)
         self.check()
+
+    def _check_tensor(self, type: Attribute) -> None:
+        if not isinstance(type, TensorType):
+            raise self.fail(f"expects tensors, found {type}")
+        if any(extent < 0 for extent in shape_of(type)):
+            raise self.fail(f"expects static shapes, found {type}")
+        try:
+            element_of_type(type)
+        except KeyError:
+            raise self.fail(f"expects one of irc's element types, found {type}") from None
 
     def check(self) -> None:
         """Raises VerifyException where operands, properties and results disagree. All are static tensors here."""
@@ -169,85 +179,64 @@ class NdOp(IRDLOperation, ABC):
         """The exception `raise`d by verifiers; the message starts with the op's name."""
         return VerifyException(f"{self.name} {message}")
 
+    # Each check raises a VerifyException that says what was expected and what was found.
+
+    def check_result_type(self, expected: Tensor) -> None:
+        """The single result has type `expected`."""
+        if self.results[0].type != expected:
+            raise self.fail(f"expects a result of type {expected}, found {self.results[0].type}")
+
+    def check_result_shape(self, expected: Sequence[int]) -> None:
+        """The first result has the shape `expected`."""
+        found = shape_of(self.results[0])
+        if found != tuple(expected):
+            raise self.fail(f"expects a result of shape {list(expected)}, found {list(found)}")
+
+    def check_one_type(self, values: Sequence[SSAValue]) -> None:
+        """All of `values` have one type."""
+        if any(value.type != values[0].type for value in values):
+            found = " and ".join(str(value.type) for value in values)
+            raise self.fail(f"expects operands of one type, found {found}")
+
+    def check_same_element(self, value: SSAValue) -> None:
+        """The result has the element type of `value`."""
+        wanted, found = element_of(value), element_of(self.results[0])
+        if wanted is not found:
+            raise self.fail(f"expects a result with elements {wanted.type}, found {found.type}")
+
+    def check_element(self, value: SSAValue, allowed: Elements, role: str = "") -> None:
+        """The elements of `value` are among those; `role` says for the message what it is, where it is no operand."""
+        if not allowed.has(element_of(value)):
+            raise self.fail(f"expects {allowed.name}{role} elements, found {value.type}")
+
+    def check_axis(self, axis: int, rank: int, what: str = "axis") -> None:
+        """0 <= axis < rank."""
+        if not rank:
+            raise self.fail(f"expects an operand of rank 1 or more, found {what} {axis} of rank 0")
+        if not 0 <= axis < rank:
+            raise self.fail(f"expects {what} from 0 to {rank - 1}, found {axis}")
+
+    def check_axes(self, axes: Sequence[int], rank: int, what: str = "axes") -> None:
+        """Axes in range, none twice."""
+        for axis in axes:
+            self.check_axis(axis, rank, what)
+        if len(set(axes)) != len(axes):
+            raise self.fail(f"expects distinct {what}, found {list(axes)}")
+
+    def check_increasing(self, axes: Sequence[int], rank: int) -> None:
+        """Axes in range, increasing."""
+        self.check_axes(axes, rank)
+        if list(axes) != sorted(axes):
+            raise self.fail(f"expects axes in increasing order, found {list(axes)}")
+
+    def check_count(self, values: Sequence[int], count: int, what: str) -> None:
+        """One entry for each of `count` axes."""
+        if len(values) != count:
+            raise self.fail(f"expects {count} {what}, found {len(values)}")
+
     def print(self, printer: Printer) -> None:
         print_operation_tail(self, printer)
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         return parse_operation_tail(cls, parser)
-
-
-def _check_tensor(op: NdOp, type: Attribute) -> None:
-    if not isinstance(type, TensorType):
-        raise op.fail(f"expects tensors, found {type}")
-    if any(extent < 0 for extent in shape_of(type)):
-        raise op.fail(f"expects static shapes, found {type}")
-    try:
-        element_of_type(type)
-    except KeyError:
-        raise op.fail(f"expects one of irc's element types, found {type}") from None
-
-
-# Checks. Each raises a VerifyException that says what was expected and what was found.
-
-
-def check_result_type(op: NdOp, expected: Tensor) -> None:
-    """The single result has type `expected`."""
-    if op.results[0].type != expected:
-        raise op.fail(f"expects a result of type {expected}, found {op.results[0].type}")
-
-
-def check_result_shape(op: NdOp, expected: Sequence[int]) -> None:
-    """The first result has the shape `expected`."""
-    found = shape_of(op.results[0])
-    if found != tuple(expected):
-        raise op.fail(f"expects a result of shape {list(expected)}, found {list(found)}")
-
-
-def check_one_type(op: NdOp, values: Sequence[SSAValue]) -> None:
-    """All of `values` have one type."""
-    if any(value.type != values[0].type for value in values):
-        found = " and ".join(str(value.type) for value in values)
-        raise op.fail(f"expects operands of one type, found {found}")
-
-
-def check_same_element(op: NdOp, value: SSAValue) -> None:
-    """The result has the element type of `value`."""
-    wanted, found = element_of(value), element_of(op.results[0])
-    if wanted is not found:
-        raise op.fail(f"expects a result with elements {wanted.type}, found {found.type}")
-
-
-def check_element(op: NdOp, value: SSAValue, allowed: Elements, role: str = "") -> None:
-    """The elements of `value` are among those; `role` says for the message what it is, where it is no operand."""
-    if not allowed.has(element_of(value)):
-        raise op.fail(f"expects {allowed.name}{role} elements, found {value.type}")
-
-
-def check_axis(op: NdOp, axis: int, rank: int, what: str = "axis") -> None:
-    """0 <= axis < rank."""
-    if not rank:
-        raise op.fail(f"expects an operand of rank 1 or more, found {what} {axis} of rank 0")
-    if not 0 <= axis < rank:
-        raise op.fail(f"expects {what} from 0 to {rank - 1}, found {axis}")
-
-
-def check_axes(op: NdOp, axes: Sequence[int], rank: int, what: str = "axes") -> None:
-    """Axes in range, none twice."""
-    for axis in axes:
-        check_axis(op, axis, rank, what)
-    if len(set(axes)) != len(axes):
-        raise op.fail(f"expects distinct {what}, found {list(axes)}")
-
-
-def check_increasing(op: NdOp, axes: Sequence[int], rank: int) -> None:
-    """Axes in range, increasing."""
-    check_axes(op, axes, rank)
-    if list(axes) != sorted(axes):
-        raise op.fail(f"expects axes in increasing order, found {list(axes)}")
-
-
-def check_count(op: NdOp, values: Sequence[int], count: int, what: str) -> None:
-    """One entry for each of `count` axes."""
-    if len(values) != count:
-        raise op.fail(f"expects {count} {what}, found {len(values)}")

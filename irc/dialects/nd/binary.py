@@ -18,8 +18,6 @@ from irc.dialects.nd.base import (
     Elements,
     Location,
     Operand,
-    check_one_type,
-    check_result_type,
     type_of,
 )
 from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
@@ -289,8 +287,8 @@ class WhereOp(Elementwise):
         self.setup([condition, lhs, rhs], [type_of(lhs)], location=location)
 
     def check(self) -> None:
-        check_one_type(self, (self.lhs, self.rhs))
-        check_result_type(self, type_of(self.lhs))
+        self.check_one_type((self.lhs, self.rhs))
+        self.check_result_type(type_of(self.lhs))
         if self.condition.type != (wanted := bool_of(type_of(self.lhs))):
             raise self.fail(f"expects a condition of type {wanted}, found {self.condition.type}")
 

@@ -18,7 +18,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_same_element,
     element_of,
     rank_of,
     shape_of,
@@ -71,12 +70,8 @@ class AllReduceOp(CollectiveOp):
     def __init__(
         self, inputs: Sequence[Operand], monoid: str, over: Sequence[str], *, location: Location | None = None
     ):
-        types = [type_of(x) for x in inputs]
         properties = {"monoid": monoid, "over": ",".join(over)}
-        attributes = {name: StringAttr(value) for name, value in properties.items()}
-        super(NdOp, self).__init__(operands=[inputs], result_types=[types], properties=attributes)
-        if location is not None:
-            self.location = location
+        self.setup([inputs], [[type_of(x) for x in inputs]], properties, location)
 
     def check_collective(self) -> None:
         self.check_monoid(self.monoid.data, self.inputs)
@@ -127,7 +122,7 @@ class ReduceScatterOp(CollectiveOp):
 
 def _check_parts(op: CollectiveOp, part: SSAValue, whole: SSAValue) -> None:
     """`whole` has several of `part`, one behind the other along the first axis."""
-    check_same_element(op, op.operands[0])
+    op.check_same_element(op.operands[0])
     if not rank_of(part):
         raise op.fail(f"expects an array with an axis, found {part.type}")
     (one, *rest), (all, *others) = shape_of(part), shape_of(whole)

@@ -13,9 +13,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axis,
-    check_element,
-    check_result_type,
     element_of,
     float_prop,
     int_prop,
@@ -45,9 +42,9 @@ class NormalizeOp(ComposedOp, ABC):
     axis = int_prop()
 
     def check(self) -> None:
-        check_axis(self, integer(self.axis), rank_of(self.x))
-        check_element(self, self.x, FLOAT)
-        check_result_type(self, type_of(self.x))
+        self.check_axis(integer(self.axis), rank_of(self.x))
+        self.check_element(self.x, FLOAT)
+        self.check_result_type(type_of(self.x))
 
 
 class SoftmaxFamilyOp(NormalizeOp, ABC):
@@ -78,10 +75,14 @@ class NormOp(NormalizeOp, ABC):
 
     RELAXABLE: ClassVar[bool] = True
 
+    EPS: ClassVar[float]
+    """`eps` where none is given."""
+
     eps = float_prop()
 
-    def __init__(self, x: Operand, axis: int, eps: float, *, location: Location | None = None):
-        self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x)), "eps": float(eps)}, location)
+    def __init__(self, x: Operand, axis: int = -1, eps: float | None = None, *, location: Location | None = None):
+        eps = self.EPS if eps is None else float(eps)
+        self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x)), "eps": eps}, location)
 
 
 @irdl_op_definition
@@ -89,9 +90,7 @@ class LayerNormOp(NormOp):
     """(x - mean(x)) / sqrt(var(x) + eps)."""
 
     name = "nd.layer_norm"
-
-    def __init__(self, x: Operand, axis: int = -1, eps: float = 1e-5, *, location: Location | None = None):
-        super().__init__(x, axis, eps, location=location)
+    EPS: ClassVar[float] = 1e-5
 
 
 @irdl_op_definition
@@ -99,6 +98,4 @@ class RmsNormOp(NormOp):
     """x / sqrt(mean(x * x) + eps)."""
 
     name = "nd.rms_norm"
-
-    def __init__(self, x: Operand, axis: int = -1, eps: float = 1e-6, *, location: Location | None = None):
-        super().__init__(x, axis, eps, location=location)
+    EPS: ClassVar[float] = 1e-6

@@ -18,9 +18,6 @@ from irc.dialects.nd.base import (
     NdOp,
     Operand,
     bool_prop,
-    check_count,
-    check_element,
-    check_result_shape,
     element_of,
     int_prop,
     integer,
@@ -304,8 +301,8 @@ class ConvOp(NdOp, IterationInterface):
             raise self.fail(f"expects x and kernel of one rank, 2 or more, found {self.x.type} and {self.kernel.type}")
         if element_of(self.x) is not element_of(self.kernel):
             raise self.fail(f"expects operands with one element type, found {self.x.type} and {self.kernel.type}")
-        check_element(self, self.x, NUMBER)
-        check_element(self, self.result, NUMBER, " result")
+        self.check_element(self.x, NUMBER)
+        self.check_element(self.result, NUMBER, " result")
         self._check_windows(rank - 2)
         self._check_orders(rank)
         x, kernel = self.x_shape, self.kernel_shape
@@ -324,7 +321,7 @@ class ConvOp(NdOp, IterationInterface):
             raise self.fail(f"expects parts that divide {list(kernel[1:])}, what is summed, found {list(parts)}")
         numbers = (ints(p) for p in (self.strides, self.low, self.high, self.dilation, self.input_dilation))
         shape = placed(conv_shape(x, kernel, *numbers, batch_groups=of_images), ints(self.result_axes))
-        check_result_shape(self, (*parts, *shape))
+        self.check_result_shape((*parts, *shape))
 
     def _check_windows(self, rank: int) -> None:
         if taps := ints(self.taps):
@@ -336,7 +333,7 @@ class ConvOp(NdOp, IterationInterface):
                 )
         for name, least in (("strides", 1), ("low", 0), ("high", 0), ("dilation", 1), ("input_dilation", 1)):
             values = ints(getattr(self, name))
-            check_count(self, values, rank, f"{name}, one for each spatial axis")
+            self.check_count(values, rank, f"{name}, one for each spatial axis")
             if any(value < least for value in values):
                 raise self.fail(f"expects {name} of {least} or more, found {list(values)}")
 

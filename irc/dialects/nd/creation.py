@@ -21,9 +21,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axis,
-    check_element,
-    check_result_type,
     element_of,
     int_prop,
     integer,
@@ -84,7 +81,7 @@ class ConstantOp(MadeOp, HasFolderInterface):
         return (self.value,)
 
     def check(self) -> None:
-        check_result_type(self, self.value.type)
+        self.check_result_type(self.value.type)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -114,8 +111,8 @@ class IotaOp(MadeOp):
         self.setup([], [type], {"axis": normalized(axis, len(type.get_shape()))}, location)
 
     def check(self) -> None:
-        check_axis(self, integer(self.axis), len(shape_of(self.result)))
-        check_element(self, self.result, NUMBER)
+        self.check_axis(integer(self.axis), len(shape_of(self.result)))
+        self.check_element(self.result, NUMBER)
 
 
 @irdl_op_definition
@@ -150,7 +147,7 @@ class RandomOp(NdOp, ABC):
     def check(self) -> None:
         if self.seed.type != tensor([], i64):
             raise self.fail(f"expects a seed of type {tensor([], i64)}, found {self.seed.type}")
-        check_element(self, self.result, FLOAT)
+        self.check_element(self.result, FLOAT)
 
 
 @irdl_op_definition

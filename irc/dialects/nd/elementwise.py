@@ -22,10 +22,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_element,
-    check_one_type,
-    check_result_shape,
-    check_result_type,
     element_of,
     shape_of,
     tensor,
@@ -59,9 +55,9 @@ class Elementwise(NdOp, IterationInterface, ABC):
         return bool_of(type_of(x)) if cls.IS_TEST else type_of(x)
 
     def check(self) -> None:
-        check_one_type(self, self.operands)
-        check_element(self, self.operands[0], self.TAKES)
-        check_result_type(self, self.result_of(self.operands[0]))
+        self.check_one_type(self.operands)
+        self.check_element(self.operands[0], self.TAKES)
+        self.check_result_type(self.result_of(self.operands[0]))
 
 
 def bool_of(x: TensorType[Attribute]) -> TensorType[Attribute]:
@@ -119,7 +115,7 @@ class ConversionOp(Elementwise, ABC):
         self.setup([x], [tensor(type_of(x).get_shape(), element)], location=location)
 
     def check(self) -> None:
-        check_result_shape(self, type_of(self.x).get_shape())
+        self.check_result_shape(type_of(self.x).get_shape())
 
 
 @irdl_op_definition
@@ -141,8 +137,8 @@ class BitcastOp(ConversionOp):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.x, NUMBER)
-        check_element(self, self.result, NUMBER)
+        self.check_element(self.x, NUMBER)
+        self.check_element(self.result, NUMBER)
         source, target = type_of(self.x), type_of(self.result)
         if element_of(source).bits != element_of(target).bits:
             raise self.fail(f"expects elements of one size, found {source} and {target}")

@@ -15,9 +15,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axis,
-    check_element,
-    check_result_shape,
     element_of,
     int_prop,
     integer,
@@ -128,18 +125,18 @@ class GroupedMatmulOp(NdOp, IterationInterface):
         elements = [element_of(value) for value in (self.lhs, self.rhs)]
         if elements[0] is not elements[1] and not all(e.is_float and e.size == 1 for e in elements):
             raise self.fail(f"expects operands with one element type, found {self.lhs.type} and {self.rhs.type}")
-        check_element(self, self.lhs, NUMBER)
-        check_element(self, self.ends, INTEGER)
-        check_element(self, self.result, NUMBER, " result")
+        self.check_element(self.lhs, NUMBER)
+        self.check_element(self.ends, INTEGER)
+        self.check_element(self.result, NUMBER, " result")
         if self.precision.data not in PRECISIONS:
             raise self.fail(f'expects a precision of {", ".join(PRECISIONS)}, found "{self.precision.data}"')
         self._check_axes()
 
     def _check_axes(self) -> None:
         lhs, rhs, ends = shape_of(self.lhs), shape_of(self.rhs), shape_of(self.ends)
-        check_axis(self, integer(self.lhs_contract), len(lhs), "a contracted axis of lhs")
-        check_axis(self, integer(self.rhs_contract), len(rhs), "a contracted axis of rhs")
-        check_axis(self, integer(self.rhs_group), len(rhs), "an axis of groups of rhs")
+        self.check_axis(integer(self.lhs_contract), len(lhs), "a contracted axis of lhs")
+        self.check_axis(integer(self.rhs_contract), len(rhs), "a contracted axis of rhs")
+        self.check_axis(integer(self.rhs_group), len(rhs), "an axis of groups of rhs")
         if not self.contracts_rows and len(self._taken) == 1:
             raise self.fail(f"expects other axes for groups than for what is contracted, found {len(rhs)} axes of rhs")
         if not ends[0]:
@@ -150,7 +147,7 @@ class GroupedMatmulOp(NdOp, IterationInterface):
         if contracted[0] != contracted[1]:
             raise self.fail(f"expects contracted axes of one extent, found {contracted[0]} and {contracted[1]}")
         numbers = (integer(each) for each in (self.lhs_contract, self.rhs_contract, self.rhs_group))
-        check_result_shape(self, grouped_shape(lhs, rhs, ends, *numbers))
+        self.check_result_shape(grouped_shape(lhs, rhs, ends, *numbers))
 
 
 def grouped_shape(

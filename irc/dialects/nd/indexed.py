@@ -20,11 +20,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axis,
-    check_element,
-    check_result_shape,
-    check_result_type,
-    check_same_element,
     element_of,
     int_prop,
     integer,
@@ -47,8 +42,8 @@ class IndexedOp(NdOp, ABC):
     def check_indices(self, x: SSAValue, indices: SSAValue) -> None:
         """The axis is one of x's, and something can be found there."""
         shape, axis = shape_of(x), integer(self.axis)
-        check_axis(self, axis, len(shape))
-        check_element(self, indices, INTEGER)
+        self.check_axis(axis, len(shape))
+        self.check_element(indices, INTEGER)
         if shape[axis] == 0 and prod(shape_of(indices)):
             raise self.fail(f"cannot index axis {axis} of extent 0 of {x.type}")
 
@@ -113,8 +108,8 @@ class TakeOp(IndexedOp, IterationInterface):
 
     def check(self) -> None:
         self.check_indices(self.x, self.indices)
-        check_same_element(self, self.x)
-        check_result_shape(self, taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)))
+        self.check_same_element(self.x)
+        self.check_result_shape(taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)))
 
     def iteration(self) -> Iteration:
         at, axis = dim_exprs(rank_of(self.result)), integer(self.axis)
@@ -148,7 +143,7 @@ class ReorderOp(IndexedOp):
             self.check_indices(self.x, indices)
             if shape_of(indices) != (extent := shape_of(self.x)[integer(self.axis) :][:1]):
                 raise self.fail(f"expects an index for each of {extent[0]} elements, found {indices.type}")
-        check_result_type(self, type_of(self.x))
+        self.check_result_type(type_of(self.x))
 
 
 @irdl_op_definition
@@ -167,13 +162,13 @@ class TakeAlongOp(IndexedOp, IterationInterface):
 
     def check(self) -> None:
         self.check_indices(self.x, self.indices)
-        check_same_element(self, self.x)
+        self.check_same_element(self.x)
         shape, indices, axis = shape_of(self.x), shape_of(self.indices), integer(self.axis)
         if len(shape) != len(indices) or taken_shape(shape, (indices[axis],), axis) != indices:
             raise self.fail(
                 f"expects indices with x's extents except on axis {axis}, found {self.indices.type} for {self.x.type}"
             )
-        check_result_shape(self, indices)
+        self.check_result_shape(indices)
 
     def iteration(self) -> Iteration:
         at, axis = dim_exprs(rank_of(self.result)), integer(self.axis)
@@ -208,11 +203,11 @@ class ScatterAddOp(IndexedOp):
 
     def check(self) -> None:
         self.check_indices(self.x, self.indices)
-        check_element(self, self.x, NUMBER)
+        self.check_element(self.x, NUMBER)
         wanted = tensor(taken_shape(shape_of(self.x), shape_of(self.indices), integer(self.axis)), element_of(self.x))
         if self.updates.type != wanted:
             raise self.fail(f"expects updates of type {wanted}, found {self.updates.type}")
-        check_result_type(self, type_of(self.x))
+        self.check_result_type(type_of(self.x))
 
 
 @irdl_op_definition
@@ -227,7 +222,7 @@ class OneHotOp(NdOp):
         self.setup([indices], [tensor((*shape_of(indices), n), element)], location=location)
 
     def check(self) -> None:
-        check_element(self, self.indices, INTEGER)
+        self.check_element(self.indices, INTEGER)
         indices, result = shape_of(self.indices), shape_of(self.result)
         if result[:-1] != indices or len(result) != len(indices) + 1:
             raise self.fail(f"expects a result of shape {[*indices, 'n']}, found {list(result)}".replace("'n'", "n"))

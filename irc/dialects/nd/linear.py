@@ -15,9 +15,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axes,
-    check_element,
-    check_result_shape,
     element_of,
     ints,
     ints_prop,
@@ -117,19 +114,19 @@ class MatmulOp(NdOp, IterationInterface):
         elements = [element_of(value) for value in (self.lhs, self.rhs)]
         if elements[0] is not elements[1] and not all(e.is_float and e.size == 1 for e in elements):
             raise self.fail(f"expects operands with one element type, found {self.lhs.type} and {self.rhs.type}")
-        check_element(self, self.lhs, NUMBER)
-        check_element(self, self.result, NUMBER, " result")
+        self.check_element(self.lhs, NUMBER)
+        self.check_element(self.result, NUMBER, " result")
         if self.precision.data not in OF_MATMUL:
             raise self.fail(f'expects a precision of {", ".join(OF_MATMUL)}, found "{self.precision.data}"')
         if self.precision.data == "f16" and {e.name for e in (*elements, element_of(self.result))} != {"f16"}:
             types = f"{self.lhs.type}, {self.rhs.type} and {self.result.type}"
             raise self.fail(f"has sums of f16, which are of operands and for a result of f16, found {types}")
-        check_axes(self, (*ints(self.lhs_batch), *ints(self.lhs_contract)), rank_of(self.lhs), "lhs axes")
-        check_axes(self, (*ints(self.rhs_batch), *ints(self.rhs_contract)), rank_of(self.rhs), "rhs axes")
+        self.check_axes((*ints(self.lhs_batch), *ints(self.lhs_contract)), rank_of(self.lhs), "lhs axes")
+        self.check_axes((*ints(self.rhs_batch), *ints(self.rhs_contract)), rank_of(self.rhs), "rhs axes")
         self._check_pairs(ints(self.lhs_batch), ints(self.rhs_batch), "batch")
         self._check_pairs(ints(self.lhs_contract), ints(self.rhs_contract), "contracted")
         numbers = (ints(p) for p in (self.lhs_batch, self.rhs_batch, self.lhs_contract, self.rhs_contract))
-        check_result_shape(self, product_shape(shape_of(self.lhs), shape_of(self.rhs), *numbers))
+        self.check_result_shape(product_shape(shape_of(self.lhs), shape_of(self.rhs), *numbers))
 
     def _check_pairs(self, lhs: Sequence[int], rhs: Sequence[int], what: str) -> None:
         if len(lhs) != len(rhs):

@@ -19,12 +19,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axis,
-    check_element,
-    check_increasing,
-    check_result_shape,
-    check_result_type,
-    check_same_element,
     element_of,
     int_prop,
     integer,
@@ -54,8 +48,8 @@ class ReduceOp(NdOp, ABC):
     axes = ints_prop()
 
     def check(self) -> None:
-        check_increasing(self, ints(self.axes), rank_of(self.x))
-        check_result_shape(self, reduced_shape(shape_of(self.x), ints(self.axes)))
+        self.check_increasing(ints(self.axes), rank_of(self.x))
+        self.check_result_shape(reduced_shape(shape_of(self.x), ints(self.axes)))
 
 
 class MonoidOp(NdOp, IterationInterface, ABC):
@@ -97,7 +91,7 @@ class AccumulateOp(ReduceOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.result, NUMBER, " result")
+        self.check_element(self.result, NUMBER, " result")
 
 
 def _accumulated(element: Element) -> Attribute:
@@ -125,7 +119,7 @@ class FloatResultOp(AccumulateOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.result, FLOAT, " result")
+        self.check_element(self.result, FLOAT, " result")
 
 
 @irdl_op_definition
@@ -169,8 +163,8 @@ class SelectOp(ReduceOp, MonoidOp, ABC):
 
     def check(self) -> None:
         super().check()
-        check_element(self, self.x, self.TAKES)
-        check_same_element(self, self.x)
+        self.check_element(self.x, self.TAKES)
+        self.check_same_element(self.x)
 
 
 class ExtremeOp(SelectOp, ABC):
@@ -232,8 +226,8 @@ class ArgReduceOp(MonoidOp, ABC):
 
     def check(self) -> None:
         shape, axis = shape_of(self.x), integer(self.axis)
-        check_axis(self, axis, len(shape))
-        check_result_type(self, tensor(reduced_shape(shape, [axis]), i64))
+        self.check_axis(axis, len(shape))
+        self.check_result_type(tensor(reduced_shape(shape, [axis]), i64))
         if shape[axis] == 0 and prod(shape_of(self.result)):
             raise self.fail(f"expects one element or more along axis {axis}, found {self.x.type}")
 
@@ -265,9 +259,9 @@ class AxisOp(NdOp, ABC):
         self.setup([x], [type_of(x)], {"axis": normalized(axis, rank_of(x))}, location)
 
     def check(self) -> None:
-        check_axis(self, integer(self.axis), rank_of(self.x))
-        check_element(self, self.x, NUMBER)
-        check_result_type(self, type_of(self.x))
+        self.check_axis(integer(self.axis), rank_of(self.x))
+        self.check_element(self.x, NUMBER)
+        self.check_result_type(type_of(self.x))
 
 
 class ScanOp(AxisOp, MonoidOp, ABC):
@@ -319,8 +313,8 @@ class TopkOp(NdOp):
 
     def check(self) -> None:
         shape, axis, k = shape_of(self.x), integer(self.axis), integer(self.k)
-        check_axis(self, axis, len(shape))
-        check_element(self, self.x, NUMBER)
+        self.check_axis(axis, len(shape))
+        self.check_element(self.x, NUMBER)
         if not 0 <= k <= shape[axis]:
             raise self.fail(f"expects k from 0 to {shape[axis]}, found {k}")
         shape = _with_extent(shape, axis, k)

@@ -16,13 +16,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_axes,
-    check_axis,
-    check_count,
-    check_increasing,
-    check_result_shape,
-    check_result_type,
-    check_same_element,
     element_of,
     int_prop,
     integer,
@@ -49,7 +42,7 @@ class MoveOp(IndexMapOp, ABC):
     result = result_def(TensorType)
 
     def check(self) -> None:
-        check_same_element(self, self.x)
+        self.check_same_element(self.x)
         self.check_shape(shape_of(self.x), shape_of(self.result))
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
@@ -84,8 +77,8 @@ class BroadcastOp(AccessOp):
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
         dims = ints(self.dims)
-        check_count(self, dims, len(shape), "dims, one for each operand axis")
-        check_axes(self, dims, len(result), "dims")
+        self.check_count(dims, len(shape), "dims, one for each operand axis")
+        self.check_axes(dims, len(result), "dims")
         for axis, dim in enumerate(dims):
             if shape[axis] not in (1, result[dim]):
                 raise self.fail(f"expects extent 1 or {result[dim]} of operand axis {axis}, found {shape[axis]}")
@@ -111,7 +104,7 @@ class PermuteOp(AccessOp):
         order = ints(self.permutation)
         if sorted(order) != list(range(len(shape))):
             raise self.fail(f"expects a permutation of the {len(shape)} operand axes, found {list(order)}")
-        check_result_shape(self, [shape[axis] for axis in order])
+        self.check_result_shape([shape[axis] for axis in order])
 
     def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
         return [at[ints(self.permutation).index(axis)] for axis in range(len(at))]
@@ -201,13 +194,13 @@ class SliceOp(AccessOp):
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
         starts, stops, steps = ints(self.starts), ints(self.stops), ints(self.steps)
         for values, what in ((starts, "starts"), (stops, "stops"), (steps, "steps")):
-            check_count(self, values, len(shape), what)
+            self.check_count(values, len(shape), what)
         for axis, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):
             if not 0 <= start <= stop <= shape[axis]:
                 raise self.fail(f"expects 0 <= start <= stop <= {shape[axis]} on axis {axis}, found {start} and {stop}")
             if step < 1:
                 raise self.fail(f"expects a positive step on axis {axis}, found {step}")
-        check_result_shape(self, sliced_shape(starts, stops, steps))
+        self.check_result_shape(sliced_shape(starts, stops, steps))
 
     def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
         return [e * step + start for e, start, step in zip(at, ints(self.starts), ints(self.steps), strict=True)]
@@ -240,14 +233,14 @@ class PadOp(IndexMapOp, IterationInterface):
 
     def check(self) -> None:
         shape, low, high = shape_of(self.x), ints(self.low), ints(self.high)
-        check_same_element(self, self.x)
+        self.check_same_element(self.x)
         if self.value.type != (wanted := tensor((), element_of(self.x))):
             raise self.fail(f"expects a value of type {wanted}, found {self.value.type}")
         for values, what in ((low, "low"), (high, "high")):
-            check_count(self, values, len(shape), f"{what} widths")
+            self.check_count(values, len(shape), f"{what} widths")
             if any(width < 0 for width in values):
                 raise self.fail(f"expects {what} widths of 0 or more, found {list(values)}")
-        check_result_shape(self, [a + b + c for a, b, c in zip(low, shape, high, strict=True)])
+        self.check_result_shape([a + b + c for a, b, c in zip(low, shape, high, strict=True)])
 
     def iteration(self) -> Iteration:
         shape = shape_of(self.x)
@@ -278,16 +271,16 @@ class ConcatOp(IndexMapOp, IterationInterface):
         if not self.inputs:
             raise self.fail("expects one operand or more, found none")
         shapes, axis = [shape_of(x) for x in self.inputs], integer(self.axis)
-        check_axis(self, axis, len(shapes[0]))
+        self.check_axis(axis, len(shapes[0]))
         for x in self.inputs:
-            check_same_element(self, x)
+            self.check_same_element(x)
         others = {(len(s), *s[:axis], *s[axis + 1 :]) for s in shapes}
         if len(others) > 1:
             found = " and ".join(str(x.type) for x in self.inputs)
             raise self.fail(f"expects operands that differ on axis {axis} only, found {found}")
         shape = list(shapes[0])
         shape[axis] = sum(s[axis] for s in shapes)
-        check_result_shape(self, shape)
+        self.check_result_shape(shape)
 
     def iteration(self) -> Iteration:
         axis, at, start = integer(self.axis), dim_exprs(rank_of(self.result)), 0
@@ -311,8 +304,8 @@ class FlipOp(AccessOp):
         self.setup([x], [type_of(x)], {"axes": normalized_axes(axes, rank_of(x))}, location)
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
-        check_increasing(self, ints(self.axes), len(shape))
-        check_result_shape(self, shape)
+        self.check_increasing(ints(self.axes), len(shape))
+        self.check_result_shape(shape)
 
     def coordinates(self, at: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
         shape, axes = shape_of(self.x), ints(self.axes)
@@ -332,10 +325,10 @@ class TileOp(MoveOp):
 
     def check_shape(self, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
         reps = ints(self.reps)
-        check_count(self, reps, len(shape), "reps")
+        self.check_count(reps, len(shape), "reps")
         if any(count < 0 for count in reps):
             raise self.fail(f"expects reps of 0 or more, found {list(reps)}")
-        check_result_shape(self, [a * b for a, b in zip(shape, reps, strict=True)])
+        self.check_result_shape([a * b for a, b in zip(shape, reps, strict=True)])
 
 
 class TriangleOp(NdOp, ABC):
@@ -351,7 +344,7 @@ class TriangleOp(NdOp, ABC):
     def check(self) -> None:
         if rank_of(self.x) < 2:
             raise self.fail(f"expects an operand of rank 2 or more, found {self.x.type}")
-        check_result_type(self, type_of(self.x))
+        self.check_result_type(type_of(self.x))
 
 
 @irdl_op_definition

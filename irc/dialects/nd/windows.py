@@ -14,10 +14,6 @@ from irc.dialects.nd.base import (
     Location,
     NdOp,
     Operand,
-    check_count,
-    check_element,
-    check_result_shape,
-    check_same_element,
     element_of,
     ints,
     ints_prop,
@@ -112,14 +108,14 @@ class ReduceWindowOp(NdOp, IterationInterface):
             raise self.fail(f"expects a monoid of {', '.join(MONOIDS)}, found {self.monoid.data}")
         for name, least in _NUMBERS.items():
             values = ints(getattr(self, name))
-            check_count(self, values, rank, f"{name}, one for each axis")
+            self.check_count(values, rank, f"{name}, one for each axis")
             if any(value < least for value in values):
                 raise self.fail(f"expects {name} of {least} or more, found {list(values)}")
-        check_element(self, self.x, NUMBER)
-        check_element(self, self.result, NUMBER, " result")
+        self.check_element(self.x, NUMBER)
+        self.check_element(self.result, NUMBER, " result")
         if self.monoid.data != "sum":
-            check_same_element(self, self.x)
-        check_result_shape(self, window_shape(shape_of(self.x), **self.numbers))
+            self.check_same_element(self.x)
+        self.check_result_shape(window_shape(shape_of(self.x), **self.numbers))
 
 
 def window_shape(
