@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 
@@ -18,43 +19,39 @@ OWN = own.packed_attention, own.packed_attention_gradients
 
 
 @rule(torch.ops.irc.packed_attention.default)
-def _packed_attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    offsets: Tensor,
-    key_offsets: Tensor,
-    lengths: Tensor | None,
-    left: int | None,
-    right: int | None,
-    scale: float,
-) -> tuple[Tensor, Tensor]:
-    mask = ir.packed_mask(offsets, q.shape[0], key_offsets, k.shape[0], left, right, lengths)
-    q, k, v = (x.swapaxes(0, 1) for x in (q, k, v))
-    y, sums = attention(q, k, v, mask, None, False, None, scale, 0.0, [1, 0])
+def _packed_attention(q: Tensor, k: Tensor, v: Tensor, *packing: Any) -> tuple[Tensor, Tensor]:
+    """packing: how sequences lie and see each other, as in `irc::packed_attention`, and the scale."""
+    y, sums = attention(*_heads_first(q, k, v), *_masked(q, k, *packing), [1, 0])
     return y.swapaxes(0, 1), sums
 
 
 @rule(torch.ops.irc.packed_attention_gradients.default)
 def _gradients(
-    g: Tensor,
+    g: Tensor, q: Tensor, k: Tensor, v: Tensor, y: Tensor, log_sum_exp: Tensor, *packing: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    found = attention_gradients(*_heads_first(g, q, k, v, y), log_sum_exp, *_masked(q, k, *packing))
+    dq, dk, dv = _heads_first(*found)
+    return dq, dk, dv
+
+
+def _heads_first(*arrays: Tensor) -> list[Tensor]:
+    """Arrays whose heads come before their places, or those of such."""
+    return [x.swapaxes(0, 1) for x in arrays]
+
+
+def _masked(
     q: Tensor,
     k: Tensor,
-    v: Tensor,
-    y: Tensor,
-    log_sum_exp: Tensor,
     offsets: Tensor,
     key_offsets: Tensor,
     lengths: Tensor | None,
     left: int | None,
     right: int | None,
     scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Any, ...]:
+    """What attention and its gradients take behind the arrays: a mask, and nothing else that hides a key."""
     mask = ir.packed_mask(offsets, q.shape[0], key_offsets, k.shape[0], left, right, lengths)
-    g, q, k, v, y = (x.swapaxes(0, 1) for x in (g, q, k, v, y))
-    found = attention_gradients(g, q, k, v, y, log_sum_exp, mask, None, False, None, scale, 0.0)
-    dq, dk, dv = (x.swapaxes(0, 1) for x in found)
-    return dq, dk, dv
+    return mask, None, False, None, scale, 0.0
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -33,19 +33,16 @@ def accumulating(x: Tensor, dtype: Any) -> Tensor:
     return x if x.node.is_float else x.astype("i64")
 
 
-@rule(aten.sum.default, aten.sum.dim_IntList)
-def _sum(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    return accumulating(x, dtype).sum(axes_of(x, dim), keepdims=keepdim)
+def _accumulated(op: str) -> Callable[..., Tensor]:
+    def record(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        return getattr(accumulating(x, dtype), op)(axes_of(x, dim), keepdims=keepdim)
+
+    return record
 
 
-@rule(aten.mean.default, aten.mean.dim)
-def _mean(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    return accumulating(x, dtype).mean(axes_of(x, dim), keepdims=keepdim)
-
-
-@rule(aten.prod.default, aten.prod.dim_int)
-def _prod(x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    return accumulating(x, dtype).prod(axes_of(x, dim), keepdims=keepdim)
+rule(aten.sum.default, aten.sum.dim_IntList)(_accumulated("sum"))
+rule(aten.mean.default, aten.mean.dim)(_accumulated("mean"))
+rule(aten.prod.default, aten.prod.dim_int)(_accumulated("prod"))
 
 
 @rule(aten.var.correction)
@@ -65,75 +62,43 @@ def _var_mean(x: Tensor, dim: Dims = None, *, correction: float | None = None, k
     return variance, x.mean(axes_of(x, dim), keepdims=keepdim)
 
 
-@rule(aten.amax.default)
-def _amax(x: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    return _extreme("max", x, dim, keepdim)
+def _register_extreme(name: str, of_bools: str) -> None:
+    """`max` or `min`, of what is no bool, and the other ops that find an extreme element."""
+
+    @rule(getattr(aten, f"a{name}").default, getattr(aten, name).default)
+    def extreme(x: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+        return getattr(x, of_bools if x.element == "bool" else name)(axes_of(x, dim), keepdims=keepdim)
+
+    @rule(getattr(aten, f"arg{name}").default)
+    def place(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        if not x.ndim:
+            return ir.zeros((), "i64")
+        return getattr(x.astype("i32") if x.element == "bool" else x, f"arg{name}")(dim, keepdim)
+
+    @rule(getattr(aten, name).dim)
+    def extreme_and_place(x: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return extreme(x, dim, keepdim), place(x, dim, keepdim)
 
 
-@rule(aten.amin.default)
-def _amin(x: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    return _extreme("min", x, dim, keepdim)
+_register_extreme("max", of_bools="any")
+_register_extreme("min", of_bools="all")
 
 
-@rule(aten.max.default)
-def _max(x: Tensor) -> Tensor:
-    return _extreme("max", x, None, False)
+def _register_truth(name: str) -> None:
+    packet = getattr(aten, name)
+
+    @rule(packet.default, packet.dim, packet.dims)
+    def record(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        return getattr(truth(x), name)(axes_of(x, dim), keepdims=keepdim)
 
 
-@rule(aten.min.default)
-def _min(x: Tensor) -> Tensor:
-    return _extreme("min", x, None, False)
+def _register_scan(name: str) -> None:
+    @rule(getattr(aten, name).default)
+    def record(x: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        return getattr(accumulating(x, dtype), name)(dim) if x.ndim else x
 
 
-def _extreme(op: str, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    axes = axes_of(x, dim)
-    if x.element == "bool":
-        return (x.any if op == "max" else x.all)(axes, keepdims=keepdim)
-    return (x.max if op == "max" else x.min)(axes, keepdims=keepdim)
-
-
-@rule(aten.max.dim)
-def _max_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
-    return _extreme("max", x, dim, keepdim), _argmax(x, dim, keepdim)
-
-
-@rule(aten.min.dim)
-def _min_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
-    return _extreme("min", x, dim, keepdim), _argmin(x, dim, keepdim)
-
-
-@rule(aten.argmax.default)
-def _argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _arg("argmax", x, dim, keepdim)
-
-
-@rule(aten.argmin.default)
-def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _arg("argmin", x, dim, keepdim)
-
-
-def _arg(op: str, x: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    if not x.ndim:
-        return ir.zeros((), "i64")
-    numbers = x.astype("i32") if x.element == "bool" else x
-    return (ir.argmax if op == "argmax" else ir.argmin)(numbers, dim, keepdim)
-
-
-@rule(aten.any.default, aten.any.dim, aten.any.dims)
-def _any(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return truth(x).any(axes_of(x, dim), keepdims=keepdim)
-
-
-@rule(aten.all.default, aten.all.dim, aten.all.dims)
-def _all(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    return truth(x).all(axes_of(x, dim), keepdims=keepdim)
-
-
-@rule(aten.cumsum.default)
-def _cumsum(x: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    return accumulating(x, dtype).cumsum(dim) if x.ndim else x
-
-
-@rule(aten.cumprod.default)
-def _cumprod(x: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    return accumulating(x, dtype).cumprod(dim) if x.ndim else x
+for _name in ("any", "all"):
+    _register_truth(_name)
+for _name in ("cumsum", "cumprod"):
+    _register_scan(_name)
