@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakValueDictionary
 
 from irc.driver.begun import Begun
@@ -166,22 +166,22 @@ def compile_module(module: ModuleOp, target: str, options: Options) -> Executabl
     return _ON[target](subject_of(module), options)()
 
 
-@with_room
-def compile_artifact(
-    program: str | Path | ModuleOp,
-    *,
-    arch: str | None = None,
-    dims: Mapping[str, int] | None = None,
-    func: str | None = None,
-    strict_rounding: bool = False,
-    any_order: bool = False,
-    target: str = "cuda",
-) -> Artifact:
-    """Compiles a program to kernels and a host plan without loading them, for the target `cuda` or `cpu`: this needs no
-    GPU.
+class Choices(TypedDict, total=False):
+    """What may be chosen for a program that is not run: see `Options`. `arch` is that of the present GPU by default,
+    and `sm_90a` where there is none."""
 
-    `arch` is that of the present GPU by default, and `sm_90a` where there is none."""
-    options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
+    arch: str | None
+    dims: Mapping[str, int] | None
+    func: str | None
+    strict_rounding: bool
+    any_order: bool
+
+
+@with_room
+def compile_artifact(program: str | Path | ModuleOp, *, target: str = "cuda", **choices: Unpack[Choices]) -> Artifact:
+    """Compiles a program to kernels and a host plan without loading them, for the target `cuda` or `cpu`: this needs no
+    GPU."""
+    options = artifact_options(**choices)
     with seldom_collecting():
         subject = subject_of(program)
         if target != "cpu":
@@ -193,17 +193,9 @@ def compile_artifact(
     return found.artifact
 
 
-def artifact_options(
-    *,
-    arch: str | None = None,
-    dims: Mapping[str, int] | None = None,
-    func: str | None = None,
-    strict_rounding: bool = False,
-    any_order: bool = False,
-) -> Options:
-    """What `compile_artifact` compiles with."""
-    given = tuple(sorted((dims or {}).items()))
-    return Options(resolve_arch(arch), given, func, strict_rounding, any_order).with_tuned()
+def artifact_options(*, arch: str | None = None, dims: Mapping[str, int] | None = None, **choices: Any) -> Options:
+    """What `compile_artifact` compiles with, of `Choices`."""
+    return Options(resolve_arch(arch), tuple(sorted((dims or {}).items())), **choices).with_tuned()
 
 
 @with_room
@@ -214,21 +206,12 @@ def compile_module_artifact(module: ModuleOp, options: Options) -> Artifact:
     return build(subject_of(module).module(options), **options.of_passes)
 
 
-def lower_program(
-    program: str | Path | ModuleOp,
-    upto: str | None,
-    *,
-    arch: str | None = None,
-    dims: Mapping[str, int] | None = None,
-    func: str | None = None,
-    strict_rounding: bool = False,
-    any_order: bool = False,
-) -> ModuleOp:
+def lower_program(program: str | Path | ModuleOp, upto: str | None, **choices: Unpack[Choices]) -> ModuleOp:
     """The entry function of a program, alone in its module, at a level: nothing below it runs. Without a level it is as
-    it was read. `arch` is as for `compile_artifact`."""
+    it was read."""
     from irc.driver.lowering import levels
 
-    options = artifact_options(arch=arch, dims=dims, func=func, strict_rounding=strict_rounding, any_order=any_order)
+    options = artifact_options(**choices)
     module = subject_of(program).module(options)
     for _ in levels(module, [] if upto is None else [upto], **options.of_passes):
         pass

@@ -1,5 +1,7 @@
 """All families of rules: importing this registers them."""
 
+# pyright: reportUnusedImport=false
+
 from irc.interpreters.sim import (
     access,
     control,
@@ -15,19 +17,3 @@ from irc.interpreters.sim import (
     tma,
     warp_matrices,
 )
-
-__all__ = [
-    "access",
-    "control",
-    "copies",
-    "mbarriers",
-    "products",
-    "proxies",
-    "register_pool",
-    "sync",
-    "tcgen05",
-    "tensor_memory",
-    "thread_state",
-    "tma",
-    "warp_matrices",
-]
