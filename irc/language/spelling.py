@@ -90,10 +90,6 @@ def _leaky_relu(op: nd.LeakyReluOp, operands: Sequence[str]) -> str:
     return call("leaky_relu", *operands, format_float(op.slope.value.data))
 
 
-def _ascending(op: nd.AscendingOp, operands: Sequence[str]) -> str:
-    return call("ascending", *operands)
-
-
 def _check_indices(op: nd.CheckIndicesOp, operands: Sequence[str]) -> str:
     beyond = [] if op.extent is None else [f"extent={extent_text(op.extent.value.data, dims_of(op))}"]
     return call("check_indices", *operands, integer(op.low), integer(op.high), *beyond)
@@ -247,7 +243,7 @@ _SPELLINGS: dict[type[Any], Callable[[Any, Sequence[str]], str]] = {
     nd.GeluOp: _gelu,
     nd.LeakyReluOp: _leaky_relu,
     nd.CheckIndicesOp: _check_indices,
-    nd.AscendingOp: _ascending,
+    nd.AscendingOp: _plain,
     nd.ConversionOp: _conversion,
     nd.Elementwise: _plain,
     nd.NormOp: _norm,

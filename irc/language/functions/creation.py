@@ -67,21 +67,12 @@ def iota(args: Arguments) -> Value:
     return args.emit("iota", [], shape, element, axis=args.axis("axis", len(shape), 0))
 
 
-@builtin("random_normal(shape, type, seed)")
-def random_normal(args: Arguments) -> Value:
-    return _random(args, "random_normal")
-
-
-@builtin("random_uniform(shape, type, seed)")
-def random_uniform(args: Arguments) -> Value:
-    return _random(args, "random_uniform")
-
-
-def _random(args: Arguments, op: str) -> Array:
+@builtin("random_normal(shape, type, seed)", "random_uniform(shape, type, seed)")
+def random(args: Arguments) -> Value:
     shape, element = args.shape("shape"), args.element("type")
     if not element.is_float:
         raise args.wrong("type", "a float type")
-    return args.emit(op, [_seed(args)], shape, element)
+    return args.emit(args.function, [_seed(args)], shape, element)
 
 
 def _seed(args: Arguments) -> Array:

@@ -150,26 +150,16 @@ def _computing(args: Arguments) -> Operation:
     return last
 
 
-@builtin("softmax(x, axis=-1)")
+@builtin("softmax(x, axis=-1)", "log_softmax(x, axis=-1)")
 def softmax(args: Arguments) -> Value:
-    return _along(args, "softmax")
+    return _along(args)
 
 
-@builtin("log_softmax(x, axis=-1)")
-def log_softmax(args: Arguments) -> Value:
-    return _along(args, "log_softmax")
+@builtin("layer_norm(x, axis=-1, eps=1e-5)", "rms_norm(x, axis=-1, eps=1e-6)")
+def norm(args: Arguments) -> Value:
+    return _along(args, eps=args.real("eps", 1e-5 if args.function == "layer_norm" else 1e-6))
 
 
-def _along(args: Arguments, op: str, **properties: object) -> Array:
+def _along(args: Arguments, **properties: object) -> Array:
     x = args.float_array("x")
-    return args.emit_like(op, x, axis=args.axis("axis", x.rank, -1), **properties)
-
-
-@builtin("layer_norm(x, axis=-1, eps=1e-5)")
-def layer_norm(args: Arguments) -> Value:
-    return _along(args, "layer_norm", eps=args.real("eps", 1e-5))
-
-
-@builtin("rms_norm(x, axis=-1, eps=1e-6)")
-def rms_norm(args: Arguments) -> Value:
-    return _along(args, "rms_norm", eps=args.real("eps", 1e-6))
+    return args.emit_like(args.function, x, axis=args.axis("axis", x.rank, -1), **properties)

@@ -23,70 +23,51 @@ def averaged(element: Element) -> Element:
     return element if element.is_float else element_named("f32")
 
 
-@builtin("sum(x, axis=None, keepdims=false, dtype=None)")
+@builtin("sum(x, axis=None, keepdims=false, dtype=None)", "prod(x, axis=None, keepdims=false, dtype=None)")
 def sum(args: Arguments) -> Value:
-    return _accumulate(args, "sum", accumulated(args.array("x").element))
-
-
-@builtin("prod(x, axis=None, keepdims=false, dtype=None)")
-def product(args: Arguments) -> Value:
-    return _accumulate(args, "prod", accumulated(args.array("x").element))
+    x = args.array("x")
+    return _reduce(args, x, args.number_element(accumulated(x.element)))
 
 
 @builtin("mean(x, axis=None, keepdims=false, dtype=None)")
 def mean(args: Arguments) -> Value:
-    return _average(args, "mean")
+    return _average(args)
 
 
 @builtin("var(x, axis=None, keepdims=false, correction=0, dtype=None)")
 def var(args: Arguments) -> Value:
-    return _average(args, "var", correction=args.integer("correction", 0))
+    return _average(args, correction=args.integer("correction", 0))
 
 
-def _average(args: Arguments, op: str, **properties: object) -> Array:
-    default = averaged(args.array("x").element)
-    if not args.number_element(default).is_float:
+def _average(args: Arguments, **properties: object) -> Array:
+    x = args.array("x")
+    element = args.number_element(averaged(x.element))
+    if not element.is_float:
         raise args.wrong("dtype", "a float type")
-    return _accumulate(args, op, default, **properties)
+    return _reduce(args, x, element, **properties)
 
 
-def _accumulate(args: Arguments, op: str, default: Element, **properties: object) -> Array:
-    return _reduce(args, op, args.array("x"), args.number_element(default), **properties)
-
-
-@builtin("max(x, axis=None, keepdims=false)")
-def max(args: Arguments) -> Value:
-    return _extreme(args, "max", "maximum")
-
-
-@builtin("min(x, axis=None, keepdims=false)")
-def min(args: Arguments) -> Value:
-    return _extreme(args, "min", "minimum")
-
-
-def _extreme(args: Arguments, op: str, elementwise: str) -> Array:
+@builtin("max(x, axis=None, keepdims=false)", "min(x, axis=None, keepdims=false)")
+def extreme(args: Arguments) -> Value:
+    op = args.function
     if "axis" in args and isinstance(args.value("axis"), Array):
+        elementwise = {"max": "maximum", "min": "minimum"}[op]
         raise args.error(f"{op} reduces one array over axes", "axis", f"{elementwise}(x, y) compares two")
     x = args.number_array("x")
     if not prod(x.shape[axis] for axis in args.axes("axis", x.rank)):
         raise args.error(f"the {op} of nothing: {x} has no elements there")
-    return _reduce(args, op, x, x.element)
+    return _reduce(args, x, x.element)
 
 
-@builtin("any(x, axis=None, keepdims=false)")
-def any(args: Arguments) -> Value:
-    return _reduce(args, "any", args.bool_array("x"), BOOL)
+@builtin("any(x, axis=None, keepdims=false)", "all(x, axis=None, keepdims=false)")
+def truth(args: Arguments) -> Value:
+    return _reduce(args, args.bool_array("x"), BOOL)
 
 
-@builtin("all(x, axis=None, keepdims=false)")
-def all(args: Arguments) -> Value:
-    return _reduce(args, "all", args.bool_array("x"), BOOL)
-
-
-def _reduce(args: Arguments, op: str, x: Array, element: Element, **properties: object) -> Array:
+def _reduce(args: Arguments, x: Array, element: Element, **properties: object) -> Array:
     axes = args.axes("axis", x.rank)
     shape = tuple(extent for i, extent in enumerate(x.shape) if i not in axes)
-    result = args.emit(op, [x], shape, element, axes=axes, **properties)
+    result = args.emit(args.function, [x], shape, element, axes=axes, **properties)
     return _kept(args, result, x, axes)
 
 
@@ -97,17 +78,8 @@ def _kept(args: Arguments, result: Array, x: Array, axes: list[int]) -> Array:
     return args.builder.reshape(result, tuple(1 if i in axes else e for i, e in enumerate(x.shape)), args.place)
 
 
-@builtin("argmax(x, axis=None, keepdims=false)")
-def argmax(args: Arguments) -> Value:
-    return _position(args, "argmax")
-
-
-@builtin("argmin(x, axis=None, keepdims=false)")
-def argmin(args: Arguments) -> Value:
-    return _position(args, "argmin")
-
-
-def _position(args: Arguments, op: str) -> Array:
+@builtin("argmax(x, axis=None, keepdims=false)", "argmin(x, axis=None, keepdims=false)")
+def position(args: Arguments) -> Value:
     x = args.array("x")
     if "axis" in args:
         axis = args.axis("axis", x.rank)
@@ -115,29 +87,15 @@ def _position(args: Arguments, op: str) -> Array:
     else:
         flat, axis, axes = args.builder.reshape(x, (prod(x.shape),), args.place), 0, list(range(x.rank))
     if not flat.shape[axis]:
-        raise args.error(f"the {op} of nothing: {x} has no elements there")
+        raise args.error(f"the {args.function} of nothing: {x} has no elements there")
     shape = (*flat.shape[:axis], *flat.shape[axis + 1 :])
-    return _kept(args, args.emit(op, [flat], shape, I64, axis=axis), x, axes)
+    return _kept(args, args.emit(args.function, [flat], shape, I64, axis=axis), x, axes)
 
 
-@builtin("cumsum(x, axis)")
-def cumsum(args: Arguments) -> Value:
-    return _along(args, "cumsum")
-
-
-@builtin("cumprod(x, axis)")
-def cumprod(args: Arguments) -> Value:
-    return _along(args, "cumprod")
-
-
-@builtin("sort(x, axis)")
-def sort(args: Arguments) -> Value:
-    return _along(args, "sort")
-
-
-def _along(args: Arguments, op: str) -> Array:
+@builtin("cumsum(x, axis)", "cumprod(x, axis)", "sort(x, axis)")
+def along(args: Arguments) -> Value:
     x = args.number_array("x")
-    return args.emit_like(op, x, axis=args.axis("axis", x.rank))
+    return args.emit_like(args.function, x, axis=args.axis("axis", x.rank))
 
 
 @builtin("topk(x, k, axis)")

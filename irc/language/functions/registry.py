@@ -35,12 +35,13 @@ class Builtin:
 BUILTINS: dict[str, Builtin] = {}
 
 
-def builtin(signature: str) -> Callable[[Implementation], Implementation]:
-    """Registers an implementation under the signature's name."""
+def builtin(*signatures: str) -> Callable[[Implementation], Implementation]:
+    """Registers an implementation under the names of signatures; `args.function` is the one that is called."""
 
     def register(implementation: Implementation) -> Implementation:
-        name = signature.partition("(")[0]
-        BUILTINS[name] = Builtin(name, signature, implementation)
+        for signature in signatures:
+            name = signature.partition("(")[0]
+            BUILTINS[name] = Builtin(name, signature, implementation)
         return implementation
 
     return register

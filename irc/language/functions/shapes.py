@@ -205,21 +205,12 @@ def tile(args: Arguments) -> Value:
     return args.emit("tile", [x], shape, x.element, reps=reps)
 
 
-@builtin("tril(x, k=0)")
-def tril(args: Arguments) -> Value:
-    return _triangle(args, "tril")
-
-
-@builtin("triu(x, k=0)")
-def triu(args: Arguments) -> Value:
-    return _triangle(args, "triu")
-
-
-def _triangle(args: Arguments, op: str) -> Array:
+@builtin("tril(x, k=0)", "triu(x, k=0)")
+def triangle(args: Arguments) -> Value:
     x = args.array("x")
     if x.rank < 2:
-        raise args.error(f"{op} takes matrices, found {x}", "x")
-    return args.emit_like(op, x, k=args.integer("k", 0))
+        raise args.error(f"{args.function} takes matrices, found {x}", "x")
+    return args.emit_like(args.function, x, k=args.integer("k", 0))
 
 
 @builtin("slice(x, starts, stops, steps)")
