@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IndexType,
     IntegerAttr,
-    LocationAttr,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -58,6 +57,18 @@ class AccessOp(BuiltOp):
     symbols = var_operand_def()
     map = opt_prop_def(AffineMapAttr)
     checked = opt_prop_def(DenseArrayBase)
+
+    def __init__(
+        self,
+        view: SSAValue,
+        offsets: Sequence[SSAValue],
+        *,
+        map: AffineMap | None = None,
+        checked: Sequence[int] = (),
+        **named: Any,
+    ):
+        given = None if map is None or map == AffineMap.identity(len(offsets)) else AffineMapAttr(map)
+        super().__init__(view, offsets, map=given, checked=sorted(checked) or None, **named)
 
     @property
     def view_type(self) -> ViewType:
@@ -109,14 +120,6 @@ def _verify_symbol(type: Attribute, shape: tuple[int, ...]) -> None:
         raise VerifyException(f"expected a symbol that broadcasts to {list(shape)}, found one of {list(extents)}")
 
 
-def _access_properties(
-    map: AffineMap | None, checked: Sequence[int], rank: int
-) -> tuple[AffineMapAttr | None, Sequence[int] | None]:
-    """`map` and `checked`."""
-    given = None if map is None or map == AffineMap.identity(rank) else AffineMapAttr(map)
-    return given, sorted(checked) or None
-
-
 @irdl_op_definition
 class LoadOp(AccessOp):
     """Global memory -> registers. A coordinate outside a checked dimension of the view reads `other` (0 where absent).
@@ -142,19 +145,8 @@ class LoadOp(AccessOp):
     )
 
     @staticmethod
-    def of(
-        view: SSAValue,
-        offsets: Sequence[SSAValue],
-        result_type: Attribute,
-        *,
-        symbols: Sequence[SSAValue] = (),
-        other: SSAValue | None = None,
-        map: AffineMap | None = None,
-        checked: Sequence[int] = (),
-        location: LocationAttr | None = None,
-    ) -> LoadOp:
-        access = _access_properties(map, checked, len(offsets))
-        return LoadOp(view, offsets, symbols, *access, other=other, result=result_type, location=location)
+    def of(view: SSAValue, offsets: Sequence[SSAValue], result_type: Attribute, **named: Any) -> LoadOp:
+        return LoadOp(view, offsets, result=result_type, **named)
 
     def verify_(self) -> None:
         self.verify_access(self.result.type)
@@ -210,18 +202,15 @@ class StoreOp(AccessOp):
         view: SSAValue,
         offsets: Sequence[SSAValue],
         *,
-        symbols: Sequence[SSAValue] = (),
-        map: AffineMap | None = None,
-        checked: Sequence[int] = (),
         end: tuple[int, SSAValue] | None = None,
         add: bool = False,
         part: Part | None = None,
-        location: LocationAttr | None = None,
+        **named: Any,
     ) -> StoreOp:
-        number_of, semaphores, count = (None, None, None) if part is None else part
-        dim, place = (None, None) if end is None else end
-        access = view, offsets, symbols, *_access_properties(map, checked, len(offsets))
-        return StoreOp(*access, tile, place, number_of, semaphores, dim, add, count, location)
+        dim, place = end or (None, None)
+        own, semaphores, count = part or (None, None, None)
+        properties = {"end_dim": dim, "add": add, "of_parts": count}
+        return StoreOp(view, offsets, tile=tile, end=place, part=own, semaphores=semaphores, **properties, **named)
 
     def verify_(self) -> None:
         if not isinstance(self.tile.type, TensorType | BufferType):
@@ -303,20 +292,8 @@ class CopyOp(AccessOp):
     )
 
     @staticmethod
-    def of(
-        view: SSAValue,
-        offsets: Sequence[SSAValue],
-        buffer: SSAValue,
-        *,
-        symbols: Sequence[SSAValue] = (),
-        map: AffineMap | None = None,
-        checked: Sequence[int] = (),
-        via: str | Im2colAttr | None = None,
-        multicast: int | None = None,
-        location: LocationAttr | None = None,
-    ) -> CopyOp:
-        access = _access_properties(map, checked, len(offsets))
-        return CopyOp(view, offsets, symbols, *access, buffer, via, multicast, location)
+    def of(view: SSAValue, offsets: Sequence[SSAValue], buffer: SSAValue, **named: Any) -> CopyOp:
+        return CopyOp(view, offsets, buffer=buffer, **named)
 
     def verify_(self) -> None:
         if isinstance(self.via, StringAttr) and self.via.data not in ("tma", "cp_async", "registers"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, LocationAttr
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
@@ -51,13 +52,11 @@ class LoadWindowOp(AccessOp):
         *,
         map: AffineMap,
         taps: Sequence[Sequence[int]],
-        checked: Sequence[int],
-        symbols: Sequence[SSAValue] = (),
-        other: SSAValue | None = None,
-        location: LocationAttr | None = None,
+        **named: Any,
     ) -> LoadWindowOp:
-        access = view, offsets, symbols, AffineMapAttr(map), sorted(checked) or None
-        return LoadWindowOp(*access, other, [number for tap in taps for number in tap], types, location)
+        op = LoadWindowOp(view, offsets, map=map, taps=[n for tap in taps for n in tap], outputs=types, **named)
+        op.map = AffineMapAttr(map)
+        return op
 
     @property
     def tap_values(self) -> tuple[tuple[int, ...], ...]:
