@@ -7,11 +7,11 @@ import inspect
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -36,25 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["jit"]
 
 
-@overload
-def jit(
-    function: Callable[..., Any],
-    *,
-    donate: int | Sequence[int] = (),
-    autotune: bool | float = False,
-    dims: Mapping[str, Sequence[Dim | None]] | None = None,
-    mesh: Mesh | None = None,
-) -> Callable[..., Any]: ...
+class JitOptions(TypedDict, total=False):
+    """The options of `jit`."""
+
+    donate: int | Sequence[int]
+    autotune: bool | float
+    dims: Mapping[str, Sequence[Dim | None]] | None
+    mesh: Mesh | None
 
 
 @overload
-def jit(
-    *,
-    donate: int | Sequence[int] = (),
-    autotune: bool | float = False,
-    dims: Mapping[str, Sequence[Dim | None]] | None = None,
-    mesh: Mesh | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def jit(function: Callable[..., Any], **options: Unpack[JitOptions]) -> Callable[..., Any]: ...
+
+
+@overload
+def jit(**options: Unpack[JitOptions]) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
 def jit(
@@ -90,30 +86,20 @@ def jit(
     arguments that `ir.shard` divided are divided, others are the same on each rank. How everything else is divided
     follows, and so do the exchanges among ranks. Results that are divided are `Sharded` (docs/distributed.md).
     """
-    given = (donate,) if isinstance(donate, int) else tuple(donate)
     if function is None:
-        return lambda function: _jit_of(function, given, autotune, dims, mesh)
-    return _jit_of(function, given, autotune, dims, mesh)
-
-
-def _jit_of(
-    function: Callable[..., Any],
-    donate: Sequence[int],
-    autotune: bool | float,
-    dims: Mapping[str, Sequence[Dim | None]] | None,
-    mesh: Mesh | None,
-) -> Callable[..., Any]:
-    """The same; of a bound method, with the object as its first argument."""
+        return functools.partial(jit, donate=donate, autotune=autotune, dims=dims, mesh=mesh)
+    given = (donate,) if isinstance(donate, int) else tuple(donate)
     plain, own = with_self(function)
-    if own:
-        compiled = _jit(plain, [number + 1 for number in donate], autotune, dims, mesh)
+    if not own:
+        return _jit(function, given, autotune, dims, mesh)
+    # The object that a method is bound to is its first argument.
+    compiled = _jit(plain, [number + 1 for number in given], autotune, dims, mesh)
 
-        @functools.wraps(function)
-        def bound(*args: Any, **options: Any) -> Any:
-            return compiled(*own, *args, **options)
+    @functools.wraps(function)
+    def bound(*args: Any, **options: Any) -> Any:
+        return compiled(*own, *args, **options)
 
-        return bound
-    return _jit(function, donate, autotune, dims, mesh)
+    return bound
 
 
 class NotSized(UserWarning):
@@ -122,10 +108,10 @@ class NotSized(UserWarning):
 
 def _jit(
     function: Callable[..., Any],
-    donate: Sequence[int] = (),
-    autotune: bool | float = False,
-    dims: Mapping[str, Sequence[Dim | None]] | None = None,
-    mesh: Mesh | None = None,
+    donate: Sequence[int],
+    autotune: bool | float,
+    dims: Mapping[str, Sequence[Dim | None]] | None,
+    mesh: Mesh | None,
 ) -> Callable[..., Any]:
     if mesh is not None:
         return _on_mesh(function, mesh, donate, autotune, dims)
@@ -235,12 +221,17 @@ class _Program:
         inputs = [*(node.known for node in self.fixed), *values]
         results: Any = self.executable(*placed(inputs, self.executable.target))
         arrays = results if isinstance(results, tuple) else (results,)  # pyright: ignore[reportUnknownVariableType]
-        found = iter(
+        found = [
             Tensor.of(Node(LEAF, (), x.shape, element, value=x))
             for x, element in zip(arrays, self.elements, strict=True)  # pyright: ignore[reportUnknownArgumentType]
-        )
-        leaves = tree_leaves(self.tree)
-        return rebuilt(self.tree, (next(found) if isinstance(leaf, Tensor) else leaf for leaf in leaves))
+        ]
+        return with_tensors(self.tree, found)
+
+
+def with_tensors(tree: Any, given: Iterable[Any]) -> Any:
+    """The tree with what is given in the places of its Tensors."""
+    left = iter(given)
+    return rebuilt(tree, (next(left) if isinstance(leaf, Tensor) else leaf for leaf in tree_leaves(tree)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from irc_frontend.evaluation import compile_program, evaluate
 from irc_frontend.graph import ARGUMENT, LEAF, Donated, Node, fail
-from irc_frontend.jit import Recorder, call_key, donated_nodes, is_array
+from irc_frontend.jit import Recorder, call_key, donated_nodes, is_array, with_tensors
 from irc_frontend.leaves import placed
 from irc_frontend.mesh import Mesh, Sharded
 from irc_frontend.pytrees import rebuilt, tree_leaves
@@ -139,9 +139,7 @@ class _Program:
             found: Any = self.executable(*inputs)
         arrays: Sequence[Any] = found if isinstance(found, tuple) else (found,)  # pyright: ignore[reportUnknownVariableType]
         rows = zip(arrays, self.elements, self.shapes, self.shardings, strict=True)
-        results = iter(_result(x, element, shape, sharding, mesh) for x, element, shape, sharding in rows)
-        leaves = tree_leaves(self.tree)
-        return rebuilt(self.tree, (next(results) if isinstance(leaf, Tensor) else leaf for leaf in leaves))
+        return with_tensors(self.tree, (_result(*row, mesh) for row in rows))
 
 
 def _result(x: Any, element: str, shape: tuple[int, ...], sharding: Sharding, mesh: Mesh) -> Tensor | Sharded:
