@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FunctionType,
-    LocationAttr,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, LocationAttr, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 

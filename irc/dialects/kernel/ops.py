@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects.builtin import (
-    FlatSymbolRefAttrConstr,
-    LocationAttr,
-    SymbolNameConstraint,
-    SymbolRefAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, LocationAttr, SymbolNameConstraint, SymbolRefAttr, TensorType
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (

@@ -11,15 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def
 
 from irc.dialects.nd import numpy_code
-from irc.dialects.nd.base import (
-    BITS,
-    FLOAT,
-    INTEGER,
-    Elements,
-    Location,
-    Operand,
-    type_of,
-)
+from irc.dialects.nd.base import BITS, FLOAT, INTEGER, Elements, Location, Operand, type_of
 from irc.dialects.nd.elementwise import BinaryOp, CompareOp, Elementwise, bool_of
 from irc.dialects.nd.table import Cost, binary_row, composed, defined_in, flat, row
 from irc.dialects.nd.terms import Term, widened

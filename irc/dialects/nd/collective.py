@@ -14,16 +14,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from irc.dialects.nd.base import (
-    Location,
-    NdOp,
-    Operand,
-    element_of,
-    rank_of,
-    shape_of,
-    tensor,
-    type_of,
-)
+from irc.dialects.nd.base import Location, NdOp, Operand, element_of, rank_of, shape_of, tensor, type_of
 
 MONOIDS = ("sum", "prod", "max", "min")
 """What joins the arrays of several ranks."""

@@ -25,16 +25,7 @@ from irc.dialects.nd.base import (
 )
 from irc.dialects.nd.linear import PRECISIONS
 from irc.ir.dtypes import Element
-from irc.ir.iteration import (
-    Iteration,
-    IterationDim,
-    IterationInterface,
-    Kind,
-    Pattern,
-    Segments,
-    access,
-    dim_exprs,
-)
+from irc.ir.iteration import Iteration, IterationDim, IterationInterface, Kind, Pattern, Segments, access, dim_exprs
 
 
 @irdl_op_definition

@@ -9,18 +9,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from irc.dialects.nd.base import (
-    NUMBER,
-    Location,
-    NdOp,
-    Operand,
-    element_of,
-    ints,
-    ints_prop,
-    rank_of,
-    shape_of,
-    tensor,
-)
+from irc.dialects.nd.base import NUMBER, Location, NdOp, Operand, element_of, ints, ints_prop, rank_of, shape_of, tensor
 from irc.ir.dtypes import Element
 from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 from irc.support.diagnostics import IrcError
