@@ -21,7 +21,7 @@ OWN = own.packed_attention, own.packed_attention_gradients
 @rule(torch.ops.irc.packed_attention.default)
 def _packed_attention(q: Tensor, k: Tensor, v: Tensor, *packing: Any) -> tuple[Tensor, Tensor]:
     """packing: how sequences lie and see each other, as in `irc::packed_attention`, and the scale."""
-    y, sums = attention(*_heads_first(q, k, v), *_masked(q, k, *packing), [1, 0])
+    y, sums = attention(*_heads_first(q, k, v), *_masked(q, k, *packing), order=[1, 0])
     return y.swapaxes(0, 1), sums
 
 
