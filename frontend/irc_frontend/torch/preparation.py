@@ -3,7 +3,7 @@ their fast form."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.fx.traceback import preserve_node_meta
+from torch.utils._pytree import tree_leaves
 
 from irc_frontend.torch.costs import LAST, is_channels_last, is_map_of_windows
 
@@ -35,10 +36,10 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
     copy of one that is the copy.
     """
     before = [strides_of(node) for node in results_of(module.graph)]
-    is_placed = _place(module.graph, inputs)
+    placed = _place(module.graph, inputs)
     chosen = _chosen(module.graph, is_trained=visible is not None)
     mode = detect_fake_mode([node.meta.get("val") for node in module.graph.find_nodes(op="placeholder")])
-    if not (chosen or is_placed) or mode is None:
+    if not (chosen or placed) or mode is None:
         return module
     turned: dict[FxNode, FxNode] = {}
     for node in chosen:
@@ -53,15 +54,15 @@ def with_channels_last(module: GraphModule, inputs: Sequence[Any] = (), visible:
         operand = node.all_input_nodes[0]
         dense.append(_copy(module.graph, node, operand, torch.contiguous_format))
         node.replace_input_with(operand, dense[-1])
-    _propagate(module, mode)
-    is_changed = _drop_copies(module.graph)
-    if _drop_dense(mode, dense) or is_changed:
-        _propagate(module, mode)
+    _propagate(module, mode, placed)
+    changed = _drop_copies(module.graph)
+    changed += _drop_dense(mode, dense)
+    _propagate(module, mode, changed)
     if visible is not None:
         _keep_copies(module.graph, visible, turned)
     is_gradient = any(node.target is aten.convolution_backward.default for node in chosen)
-    if _restore(module.graph, before[:visible], is_gradient):
-        _propagate(module, mode)
+    _restore(module.graph, before[:visible], is_gradient)
+    _propagate(module, mode)
     module.recompile()
     return module
 
@@ -143,14 +144,14 @@ def order_of(x: torch.Tensor, rank: int | None = None) -> list[int]:
     return sorted(range(x.ndim if rank is None else rank), key=lambda axis: (-x.stride(axis), -x.shape[axis]))
 
 
-def _place(graph: Graph, inputs: Sequence[Any]) -> bool:
-    """Gives the arguments of a graph the strides of these examples; whether that changes any."""
-    is_changed = False
+def _place(graph: Graph, inputs: Sequence[Any]) -> list[FxNode]:
+    """Gives the arguments of a graph the strides of these examples; those that had others."""
+    changed: list[FxNode] = []
     for node, example in zip(graph.find_nodes(op="placeholder"), inputs, strict=False):
         if isinstance(example, torch.Tensor) and strides_of(node) not in (None, tuple(example.stride())):
             node.meta["val"] = example
-            is_changed = True
-    return is_changed
+            changed.append(node)
+    return changed
 
 
 def _chosen(graph: Graph, is_trained: bool) -> list[FxNode]:
@@ -192,40 +193,79 @@ def _is_channels_last(node: FxNode) -> bool:
 
 
 def _copy(graph: Graph, user: FxNode, operand: FxNode, memory_format: torch.memory_format) -> FxNode:
-    """A copy of an operand for its user."""
+    """A copy of an operand for its user, without a value yet."""
     with graph.inserting_before(user):
         copy = graph.call_function(aten.clone.default, (operand,), {"memory_format": memory_format})
-    copy.meta = {**operand.meta, "stack_trace": user.meta.get("stack_trace")}
+    copy.meta = {**_without_value(operand), "stack_trace": user.meta.get("stack_trace")}
     return copy
 
 
-def _propagate(module: GraphModule, mode: Any) -> None:
-    """Fake values of all nodes from those of the placeholders."""
-    inputs = [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
-    traces = {node: node.meta.get("stack_trace") for node in module.graph.nodes}
-    FakeTensorProp(module, mode).propagate_dont_convert_inputs(*inputs)
-    for node, trace in traces.items():
+def _without_value(node: FxNode) -> dict[str, Any]:
+    """What is known of a node, for one whose value `_propagate` finds."""
+    return {name: value for name, value in node.meta.items() if name != "val"}
+
+
+class _Propagation(FakeTensorProp):
+    """Fake values of the nodes that have none, and of those that read another value than before."""
+
+    def __init__(self, module: GraphModule, mode: Any, changed: Iterable[FxNode]):
+        super().__init__(module, mode)
+        self._changed = set(changed)
+
+    def run_node(self, n: FxNode) -> Any:
+        before = n.meta.get("val")
+        if n.op == "call_function" and before is not None and self._changed.isdisjoint(n.all_input_nodes):
+            return before
+        trace = n.meta.get("stack_trace")
+        result = super().run_node(n)
         if trace is not None:
-            node.meta["stack_trace"] = trace
+            n.meta["stack_trace"] = trace
+        if n.op != "call_function":
+            return result
+        if before is not None and _lie_alike(before, n.meta.get("val")):
+            n.meta["val"] = before
+            return before
+        self._changed.add(n)
+        return result
 
 
-def _drop_copies(graph: Graph) -> bool:
-    """Takes out the copies of what is channels last already; whether one has other strides, along axes of extent 1."""
-    is_changed = False
+def _lie_alike(one: Any, other: Any) -> bool:
+    """Whether two fake values are arrays, or several, of the same strides."""
+    ours, theirs = tree_leaves(one), tree_leaves(other)
+    if len(ours) != len(theirs) or not all(isinstance(x, torch.Tensor) for x in (*ours, *theirs)):
+        return False
+    return all(
+        (a.shape, a.stride(), a.storage_offset()) == (b.shape, b.stride(), b.storage_offset())
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _propagate(module: GraphModule, mode: Any, changed: Iterable[FxNode] = ()) -> None:
+    """Finds the fake values of nodes that have none, as of those that read them or one of the `changed` nodes, whose
+    values have other strides than what their readers read before."""
+    inputs = [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
+    _Propagation(module, mode, changed).propagate_dont_convert_inputs(*inputs)
+
+
+def _drop_copies(graph: Graph) -> list[FxNode]:
+    """Takes out the copies of what is channels last already; what is read in their places, where that has other
+    strides, along axes of extent 1."""
+    changed: list[FxNode] = []
     for node in graph.find_nodes(op="call_function", target=aten.clone.default):
         if node.kwargs.get("memory_format") not in LAST.values():
             continue
         source = node.args[0]
         if source.op == "call_function" and _is_channels_last(source):
-            is_changed |= strides_of(node) != strides_of(source)
+            if strides_of(node) != strides_of(source):
+                changed.append(source)
             node.replace_all_uses_with(source)
             graph.erase_node(node)
-    return is_changed
+    return changed
 
 
-def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> bool:
-    """Takes out the copies for views that torch makes without; whether there are any."""
-    is_changed = False
+def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> list[FxNode]:
+    """Takes out the copies for views that torch makes without; what is read in their places."""
+    changed: list[FxNode] = []
     for node in copies:
         source, (user,) = node.all_input_nodes[0], node.users
         try:
@@ -235,8 +275,8 @@ def _drop_dense(mode: Any, copies: Sequence[FxNode]) -> bool:
             continue
         node.replace_all_uses_with(source)
         node.graph.erase_node(node)
-        is_changed = True
-    return is_changed
+        changed.append(source)
+    return changed
 
 
 def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) -> None:
@@ -249,9 +289,9 @@ def _keep_copies(graph: Graph, visible: int, turned: Mapping[FxNode, FxNode]) ->
     graph.output_node().args = (results,)
 
 
-def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> bool:
-    """Gives the first results of the graph these strides again; row-major ones where there would be gaps. Whether that
-    takes copies, which have no values yet."""
+def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradient: bool) -> None:
+    """Gives the first results of the graph these strides again; row-major ones where there would be gaps. That takes
+    copies, which have no values yet."""
     results = results_of(graph)
     copies: dict[FxNode, FxNode] = {}
     for place, stride in enumerate(strides):
@@ -265,7 +305,6 @@ def _restore(graph: Graph, strides: Sequence[tuple[int, ...] | None], is_gradien
             copies[node] = _laid_out(graph, node, wanted)
         results[place] = copies[node]
     graph.output_node().args = (results,)
-    return bool(copies)
 
 
 def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
@@ -278,11 +317,11 @@ def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
         return _copy(graph, output, node, torch.contiguous_format)
     with graph.inserting_before(output):
         rows = graph.call_function(aten.permute.default, (node, order))
-    rows.meta = dict(node.meta)
+    rows.meta = _without_value(node)
     copy = _copy(graph, output, rows, torch.contiguous_format)
     with graph.inserting_before(output):
         back = graph.call_function(aten.permute.default, (copy, [order.index(axis) for axis in range(wanted.ndim)]))
-    back.meta = dict(node.meta)
+    back.meta = _without_value(node)
     return back
 
 
