@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -146,9 +146,15 @@ def _where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def common_element(*values: Tensor) -> str:
     """The element type that torch promotes arrays of these to; one without axes gives way to one with axes of the same
     kind."""
+    return _common(tuple((x.dtype.name, x.ndim > 0) for x in values))
+
+
+@cache
+def _common(kinds: tuple[tuple[str, bool], ...]) -> str:
+    """By the types of arrays, and whether they have axes."""
     from torch._prims_common import elementwise_dtypes
 
-    metas = [torch.empty([1] * x.ndim, dtype=getattr(torch, x.dtype.name), device="meta") for x in values]
+    metas = [torch.empty([1] * has_axes, dtype=getattr(torch, name), device="meta") for name, has_axes in kinds]
     return element_of(elementwise_dtypes(*metas, type_promotion_kind=SAME)[1])
 
 
