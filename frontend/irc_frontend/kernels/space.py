@@ -8,7 +8,7 @@ from math import inf, prod
 from typing import Any
 
 from irc.analysis.budgets import OTHER_REGISTERS, PRODUCER_WARPS, REDUCTION_BYTES, launched_registers
-from irc.configs.footprint import THREAD_BYTES, Footprint, Work, host_seconds, parts_of, seconds_of
+from irc.configs.footprint import Footprint, Work, host_seconds, parts_of, seconds_of
 from irc.configs.space import SEEDS, TILE, Axes, ConfigSpace, ladder
 from irc.dialects.kernel import STAYING, ConfigAttr, ConfigFields, TileSizes
 from irc.dialects.kernel.config import checks
@@ -140,7 +140,7 @@ class NestSpace(ConfigSpace):
             shared, flying = (config.stages or 1) * step, max(1, (config.stages or 1) - 1) * step
             words = max(sums_of(facts, sizes), default=0) // (machine.warp_size * warps)
         else:
-            shared, flying = REDUCTION_BYTES, min(loaded, threads * THREAD_BYTES)
+            shared, flying = REDUCTION_BYTES, min(loaded, threads * machine.costs.kernels.thread_bytes)
             words = loaded // WORD // threads
         registers = min(machine.registers_per_thread, words + OTHER_REGISTERS)
         if by_wgmma:
