@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from xdsl.ir import Operation
 
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
@@ -45,14 +46,17 @@ def _count(x: Array, axes: Sequence[int]) -> np.float64:
     return np.float64(np.prod([x.shape[axis] for axis in axes], dtype=np.float64))
 
 
-@meaning(nd.MaxOp)
-def _max(op: nd.MaxOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.max(wide(args[0]), axis=ints(op.axes))
+_REDUCTIONS: dict[type[Operation], Callable[..., Array]] = {
+    nd.MaxOp: np.max,
+    nd.MinOp: np.min,
+    nd.AnyOp: np.any,
+    nd.AllOp: np.all,
+}
 
 
-@meaning(nd.MinOp)
-def _min(op: nd.MinOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.min(wide(args[0]), axis=ints(op.axes))
+@meaning(*_REDUCTIONS)
+def _reduce(op: nd.ReduceOp, args: Sequence[Array], precision: Precision) -> Array:
+    return _REDUCTIONS[type(op)](wide(args[0]), axis=ints(op.axes))
 
 
 @meaning(nd.ReduceWindowOp)
@@ -79,31 +83,12 @@ def _reduce_window(op: nd.ReduceWindowOp, args: Sequence[Array], precision: Prec
     return np.asarray((np.max if op.monoid.data == "max" else np.min)(windows, axes))
 
 
-@meaning(nd.AnyOp)
-def _any(op: nd.AnyOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.any(args[0], axis=ints(op.axes))
-
-
-@meaning(nd.AllOp)
-def _all(op: nd.AllOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.all(args[0], axis=ints(op.axes))
-
-
-@meaning(nd.ArgmaxOp)
-def _argmax(op: nd.ArgmaxOp, args: Sequence[Array], precision: Precision) -> Array:
-    return _arg(np.argmax, args[0], integer(op.axis))
-
-
-@meaning(nd.ArgminOp)
-def _argmin(op: nd.ArgminOp, args: Sequence[Array], precision: Precision) -> Array:
-    return _arg(np.argmin, args[0], integer(op.axis))
-
-
-def _arg(function: object, x: Array, axis: int) -> Array:
-    if not x.size:  # numpy refuses an empty axis even where the result is empty
-        return np.zeros((*x.shape[:axis], *x.shape[axis + 1 :]), np.int64)
-    find = np.argmax if function is np.argmax else np.argmin
-    return np.asarray(find(wide(x), axis=axis), np.int64)
+@meaning(nd.ArgmaxOp, nd.ArgminOp)
+def _arg_reduce(op: nd.ArgmaxOp | nd.ArgminOp, args: Sequence[Array], precision: Precision) -> Array:
+    if not args[0].size:  # numpy refuses an empty axis even where the result is empty
+        return np.zeros(shape_of(op.result), np.int64)
+    find = np.argmax if isinstance(op, nd.ArgmaxOp) else np.argmin
+    return np.asarray(find(wide(args[0]), axis=integer(op.axis)), np.int64)
 
 
 @meaning(nd.CumsumOp, nd.CumprodOp)

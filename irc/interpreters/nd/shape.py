@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation
 
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
 from irc.interpreters.nd.base import Array, Precision, is_floating, meaning
 from irc.support.diagnostics import IrcError
+
+_MOVES: dict[type[Operation], Callable[[Any, Sequence[Array]], Array]] = {
+    nd.PermuteOp: lambda op, args: args[0].transpose(ints(op.permutation)),
+    nd.ConcatOp: lambda op, args: np.concatenate(args, axis=integer(op.axis)),
+    nd.FlipOp: lambda op, args: np.flip(args[0], ints(op.axes)),
+    nd.TileOp: lambda op, args: np.tile(args[0], ints(op.reps)),
+}
+"""Ops that are functions of numpy."""
+
+
+@meaning(*_MOVES)
+def _move(op: nd.IndexMapOp, args: Sequence[Array], precision: Precision) -> Array:
+    return _MOVES[type(op)](op, args)
 
 
 @meaning(nd.BroadcastOp)
@@ -20,11 +35,6 @@ def _broadcast(op: nd.BroadcastOp, args: Sequence[Array], precision: Precision) 
     for axis, dim in enumerate(dims):
         ones[dim] = x.shape[axis]
     return np.broadcast_to(ordered.reshape(ones), shape)
-
-
-@meaning(nd.PermuteOp)
-def _permute(op: nd.PermuteOp, args: Sequence[Array], precision: Precision) -> Array:
-    return args[0].transpose(ints(op.permutation))
 
 
 @meaning(nd.ReshapeOp)
@@ -53,21 +63,6 @@ def _pad(op: nd.PadOp, args: Sequence[Array], precision: Precision) -> Array:
     result[...] = value
     result[tuple(slice(low, low + extent) for low, extent in zip(ints(op.low), x.shape, strict=True))] = x
     return result
-
-
-@meaning(nd.ConcatOp)
-def _concat(op: nd.ConcatOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.concatenate(args, axis=integer(op.axis))
-
-
-@meaning(nd.FlipOp)
-def _flip(op: nd.FlipOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.flip(args[0], ints(op.axes))
-
-
-@meaning(nd.TileOp)
-def _tile(op: nd.TileOp, args: Sequence[Array], precision: Precision) -> Array:
-    return np.tile(args[0], ints(op.reps))
 
 
 @meaning(nd.TrilOp, nd.TriuOp)
