@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -28,7 +29,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from irc.ir.operations import BuiltOp, CodeOp
+from irc.ir.operations import BuiltOp, CodeOp, Reach
 
 
 @irdl_op_definition
@@ -68,6 +69,11 @@ class KernelOp(CodeOp):
     @property
     def tile_count(self) -> int:
         return self.tiles.value.data
+
+    @property
+    def arrays(self) -> list[Reach]:
+        types = [value.type for value in self.memory]
+        return [Reach(type.element_type, 0, prod(type.get_shape())) for type in types if isinstance(type, MemRefType)]
 
     @property
     def memory(self) -> tuple[SSAValue, ...]:

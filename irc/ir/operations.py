@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from math import prod
+from typing import Any, ClassVar, NamedTuple, Self
 
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -26,7 +27,9 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
 
+from irc.ir.dtypes import element_of
 from irc.ir.locations import set_location
 from irc.ir.properties import attribute_of
 
@@ -138,6 +141,15 @@ class EffectOp(BuiltOp):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
+class Reach(NamedTuple):
+    """What code may reach of an array: its element type, the number of its first element, and of the one behind its
+    last."""
+
+    element: Attribute
+    first: int
+    end: int
+
+
 class CodeOp(BuiltOp):
     """An op that is the code of a launch: a name, arguments, properties, a body."""
 
@@ -148,6 +160,36 @@ class CodeOp(BuiltOp):
 
     sym_name = prop_def(StringAttr)
     body = region_def("single_block")
+
+    @property
+    def result_count(self) -> int:
+        """How many of the arrays are results, the last ones."""
+        raise NotImplementedError
+
+    @property
+    def arrays(self) -> Sequence[Reach]:
+        """What it reaches of each array of a launch."""
+        raise NotImplementedError
+
+    def verify_launch(self, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> None:
+        """VerifyException where arrays of these types are not what a launch has to have: as many, with the memory that
+        is reached. Integers may have signs there."""
+        arrays, results = self.arrays, self.result_count
+        for what, found, expected in (
+            ("operand", len(inputs), len(arrays) - results),
+            ("result", len(outputs), results),
+        ):
+            if found != expected:
+                raise VerifyException(f"@{self.sym_name.data} has {expected} {what}s, found {found}")
+        for at, (type, reach) in enumerate(zip((*inputs, *outputs), arrays, strict=True)):
+            what = f"operand {at}" if at < len(inputs) else f"result {at - len(inputs)}"
+            element: Attribute = type.element_type
+            if element_of(element).size != element_of(reach.element).size:
+                raise VerifyException(f"@{self.sym_name.data} takes {reach.element} as {what}, found {type}")
+            if reach.first < 0 or reach.end > prod(type.get_shape()):
+                raise VerifyException(
+                    f"@{self.sym_name.data} reaches elements {reach.first} to {reach.end - 1} of {what}, found {type}"
+                )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

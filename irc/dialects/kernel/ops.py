@@ -30,7 +30,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
 from irc.ir.iteration import CONTRACTIONS, Pattern, pattern_of, permutation_of
-from irc.ir.operations import BuiltOp
+from irc.ir.operations import BuiltOp, CodeOp
 
 
 class Anchor(StrEnum):
@@ -298,12 +298,17 @@ def _print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
 
 
 class LaunchSymbolUser(SymbolUserOpInterface):
-    """The callee of a launch is a symbol of the module around it."""
+    """The callee of a launch is a symbol of the module around it, which its arrays fit."""
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, LaunchOp)
-        if SymbolTable.lookup_symbol(op, op.callee) is None:
+        code = SymbolTable.lookup_symbol(op, op.callee)
+        if code is None:
             raise VerifyException(f"no program is named {op.callee}")
+        if isinstance(code, CodeOp):
+            code.verify_launch(
+                *([v.type for v in values if isinstance(v.type, TensorType)] for values in (op.inputs, op.outputs))
+            )
 
 
 @irdl_op_definition

@@ -17,7 +17,7 @@ from irc.dialects.tile.order import OrderOp
 from irc.dialects.tile.protocol import verify_order, verify_protocol
 from irc.dialects.tile.queue import TakeTicketOp
 from irc.dialects.tile.types import ViewType, verify_fragment
-from irc.ir.operations import CodeOp, PureOp
+from irc.ir.operations import CodeOp, PureOp, Reach
 from irc.ir.properties import pairs_of, values_of
 
 DECIDED = {"threads": 1, "shared": 0, "grid": 1}
@@ -68,6 +68,10 @@ class ProgramOp(CodeOp):
     def result_count(self) -> int:
         """How many trailing arguments are results."""
         return self.results_count.value.data
+
+    @property
+    def arrays(self) -> list[Reach]:
+        return [arg.type.reach for arg in self.body.block.args if isinstance(arg.type, ViewType)]
 
     @property
     def inputs(self) -> tuple[SSAValue, ...]:

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from irc.dialects.layouts import FragmentAttr, SharedAttr
 from irc.ir.alignment import DEFAULT_ALIGN
+from irc.ir.operations import Reach
 from irc.layout.fragment import Fragment, is_same
 from irc.layout.tcgen05 import ROWS
 from irc.support.diagnostics import IrcError
@@ -73,6 +74,14 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def reach(self) -> Reach:
+        """What of the memory behind it has elements of it."""
+        if 0 in self.get_shape():
+            return Reach(self.element_type, 0, 0)
+        ends = [(n - 1) * stride for n, stride in zip(self.get_shape(), self.get_strides(), strict=True)]
+        return Reach(self.element_type, sum(min(end, 0) for end in ends), 1 + sum(max(end, 0) for end in ends))
 
     @property
     def alignment(self) -> int:

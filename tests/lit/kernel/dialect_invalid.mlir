@@ -64,6 +64,52 @@ func.func @invalid(%x: tensor<4xf32>) {
 
 // -----
 
+// The arrays of a launch are those of the program, and have the memory that its views describe.
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{@two has 2 operands, found 1}}
+  %r = kernel.launch @two(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+tile.program @two(%x: !tile.view<4xf32>, %y: !tile.view<4xf32>, %out: !tile.view<4xf32>) {results = 1 : i64} {
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{@wide takes f64 as operand 0, found tensor<4xf32>}}
+  %r = kernel.launch @wide(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+tile.program @wide(%x: !tile.view<4xf64>, %out: !tile.view<4xf32>) {results = 1 : i64} {
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{@long reaches elements 0 to 6 of operand 0, found tensor<4xf32>}}
+  %r = kernel.launch @long(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+tile.program @long(%x: !tile.view<4xf32, strides [2]>, %out: !tile.view<4xf32>) {results = 1 : i64} {
+}
+
+// -----
+
+func.func @invalid(%x: tensor<4xf32>) {
+  // expected-error @below {{@memory reaches elements 0 to 7 of result 0, found tensor<4xf32>}}
+  %r = kernel.launch @memory(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+cpu.kernel @memory(%x: memref<4xf32>, %out: memref<8xf32>, %first: index, %end: index) {results = 1 : i64, tiles = 1 : i64} {
+}
+
+// -----
+
 func.func @invalid(%x: tensor<4xf32>) {
   // expected-error @below {{the tile of a kernel with the anchor matmul has sizes of m, n, k, found r}}
   %r = kernel.fused matmul config<tile = {m = 64, r = 8, k = 16}> (%a = %x : tensor<4xf32>) -> tensor<f32> {

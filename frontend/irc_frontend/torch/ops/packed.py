@@ -21,7 +21,9 @@ OWN = own.packed_attention, own.packed_attention_gradients
 @rule(torch.ops.irc.packed_attention.default)
 def _packed_attention(q: Tensor, k: Tensor, v: Tensor, *packing: Any) -> tuple[Tensor, Tensor]:
     """packing: how sequences lie and see each other, as in `irc::packed_attention`, and the scale."""
-    y, sums = attention(*_heads_first(q, k, v), *_masked(q, k, *packing), order=[1, 0])
+    mask = _masked(q, k, *packing)
+    q, k, v = _heads_first(q, k, v)
+    y, sums = attention(q, k, v, *mask, [1, 0])
     return y.swapaxes(0, 1), sums
 
 
@@ -48,7 +50,7 @@ def _masked(
     left: int | None,
     right: int | None,
     scale: float,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, None, bool, None, float, float]:
     """What attention and its gradients take behind the arrays: a mask, and nothing else that hides a key."""
     mask = ir.packed_mask(offsets, q.shape[0], key_offsets, k.shape[0], left, right, lengths)
     return mask, None, False, None, scale, 0.0
