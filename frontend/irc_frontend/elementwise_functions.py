@@ -386,8 +386,10 @@ def trunc(x: Like) -> Tensor:
 def fmod(a: Like, b: Like) -> Tensor:
     """The remainder with the sign of a, also of floats where it is 0; `mod` has that of b."""
     x, y = tensors_of((a, b))
-    rest = mod(abs(x), abs(y))
-    return copysign(rest, x) if x.node.is_float else where(x < 0, -rest, rest)
+    if x.node.is_float:
+        return copysign(mod(abs(x), abs(y)), x)
+    rest = mod(x, y)  # the least integer has no absolute value
+    return where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
 
 
 def nan_to_num(x: Like, nan: Number = 0.0, posinf: Number | None = None, neginf: Number | None = None) -> Tensor:

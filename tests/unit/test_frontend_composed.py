@@ -59,6 +59,16 @@ def test_functions_of_two_arrays(name: str) -> None:
     close(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint8])
+def test_remainders_of_integers_at_the_ends_of_their_types(dtype: Any) -> None:
+    ends = np.iinfo(dtype)
+    numbers = np.unique(
+        np.clip([int(ends.min), ends.min + 1, -7, -1, 0, 1, 5, ends.max - 1, ends.max], ends.min, ends.max)
+    )
+    a, b = (x.ravel().astype(dtype) for x in np.meshgrid(numbers, numbers[numbers != 0]))
+    np.testing.assert_array_equal(ir.fmod(ir.Tensor(a), b).numpy(), np.fmod(a, b))
+
+
 def test_narrow_floats_are_rounded_once() -> None:
     x = SQUARE.astype(ml_dtypes.bfloat16)
     found = ir.sinh(ir.Tensor(x))
