@@ -72,6 +72,14 @@ def test_functions_are_right_to_the_last_digits_of_f32(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("op", [aten.i0.default, aten.special_i1.default])
+def test_modified_bessel_functions_at_infinity(op: Any) -> None:
+    """Not 0, by whatever bound of an exponential."""
+    x = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38], np.float32)
+    with ir.target("cpu"), np.errstate(all="ignore"):
+        close(RULES[op].record(ir.Tensor(x)).numpy(), op(torch.from_numpy(x)).numpy())
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_polygamma_is_right_on_both_sides_of_zero(n: int) -> None:
     x = np.concatenate([POSITIVE[(POSITIVE > 1e-4) & (POSITIVE < 1e6)], np.arange(-20, 0) + np.float32(0.375)])

@@ -54,7 +54,7 @@ def _modified(order: int) -> tuple[Function, Function]:
         return ir.where(size < BOUND, near, far)
 
     def grown(x: Tensor) -> Tensor:
-        return decayed(x) * ir.exp(ir.minimum(ir.abs(x), 700.0))
+        return decayed(x) * ir.exp(ir.abs(x))
 
     return grown, decayed
 
