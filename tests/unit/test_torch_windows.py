@@ -30,6 +30,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "average, unequal": (lambda x: F.avg_pool2d(x, (7, 5), (2, 3), (2, 1)), (2, 3, 20, 22)),
     "average of volumes": (lambda x: F.avg_pool3d(x, 2, 1, 1), (2, 3, 4, 5, 6)),
     "adaptive": (lambda x: F.adaptive_avg_pool2d(x, 7), (2, 3, 49, 28)),
+    "adaptive, of volumes": (lambda x: F.adaptive_avg_pool3d(x, (2, 3, 2)), (2, 3, 4, 5, 6)),
     "greatest": (lambda x: F.max_pool2d(x, 3, 2, 1), (2, 3, 9, 12)),
     "greatest, ceil": (lambda x: F.max_pool2d(x, (2, 3), (2, 2), (0, 1), ceil_mode=True), (2, 3, 9, 12)),
     "greatest, dilated": (lambda x: F.max_pool2d(x, 3, 1, 1, dilation=2), (2, 3, 9, 12)),
@@ -65,6 +66,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     ),
     "corners": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 5, 7)),
 }
+
+
+@pytest.mark.parametrize("counts", [(2, 3), (2, 5), (2, 2, 3)])
+def test_what_is_not_finite_stays_in_its_windows(counts: tuple[int, ...]) -> None:
+    pool = F.adaptive_avg_pool2d if len(counts) == 2 else F.adaptive_avg_pool3d
+    x = torch.randn(2, 3, 5, 7, 8)
+    x[0, 0, 0, 0, 0], x[1, 1, 4, 6, 7] = float("nan"), float("inf")
+    x = x if len(counts) == 3 else x.flatten(1, 2)
+    found = torch.compile(pool, backend="irc")(x, counts)  # pyright: ignore[reportArgumentType]
+    torch.testing.assert_close(found, pool(x, counts), equal_nan=True)  # pyright: ignore[reportArgumentType]
 
 
 TURNED = torch.tensor([[[0.8, -0.7, 0.1], [0.7, 0.9, -0.4]], [[1.5, 0.0, 0.3], [0.2, 1.1, 0.0]]])

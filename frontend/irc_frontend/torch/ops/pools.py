@@ -387,26 +387,16 @@ _register_mean(2, aten.avg_pool2d.default, aten.avg_pool2d_backward.default)
 _register_mean(3, aten.avg_pool3d.default, aten.avg_pool3d_backward.default)
 
 
-@rule(aten._adaptive_avg_pool2d.default)
-def _adaptive_mean_of_planes(x: Tensor, counts: Sequence[int]) -> Tensor:
+@rule(aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool3d.default)
+def _adaptive_mean(x: Tensor, counts: Sequence[int]) -> Tensor:
     """Along one axis after another, where windows are not all of one size."""
     _expect_float(x)
-    x, windows = wide(x), _adaptive(x, counts)
+    x, windows, rank = wide(x), _adaptive(x, counts), len(counts)
     if all(along.extent % along.count == 0 for along in windows):
         parts = [size for along in windows for size in (along.count, along.extent // along.count)]
-        return x.reshape(*x.shape[:-2], *parts).mean((-3, -1))
+        return x.reshape(*x.shape[:-rank], *parts).mean(tuple(range(1 - 2 * rank, 0, 2)))
     for along in windows:
         x = along.mean(x)
-    return x
-
-
-@rule(aten._adaptive_avg_pool3d.default)
-def _adaptive_mean(x: Tensor, counts: Sequence[int]) -> Tensor:
-    """By the matrix of the means along each axis."""
-    _expect_float(x)
-    x = wide(x)
-    for along in _adaptive(x, counts):
-        x = multiplied(x, along.means(x.element).T, along.axis)
     return x
 
 
