@@ -35,11 +35,13 @@ from irc.passes.tile.queue_tiles import launch_with_counters
 from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
+from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
+from irc.support.stack import with_room
 from irc.tiling.elsewhere import Untiled
 
 FEW = 4
-"""Kernels and programs that this process lowers as quickly by itself."""
+"""Kernels that this process tiles as quickly by itself."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,15 @@ class Apart:
     texts: Mapping[str, str]
 
 
-def text_apart(processes: KernelProcesses, module: ModuleOp) -> Callable[[], str]:
-    """Has the module printed as it is now, and gives what waits for its text."""
-    content = packed(module)
-    waiting = processes.text(content)
+def text_apart(processes: KernelProcesses, module: bytes, behind: Callable[[], object]) -> Callable[[], str]:
+    """Has a packed module printed when something has been waited for, and gives what waits for its text."""
+    waiting = processes.text(module, behind)
 
     def text() -> str:
         try:
             return waiting()
         except Lost:
-            return print_ir(unpacked(content))
+            return print_ir(unpacked(module))
 
     return text
 
@@ -96,6 +97,12 @@ def _tiling(untiled: Untiled) -> Tiling:
     return Tiling(packed(kernel), attributes, untiled.name, untiled.location, untiled.strides)
 
 
+def can_lower_apart(module: ModuleOp) -> bool:
+    """Whether the module has nothing but programs that processes lower, and what launches them."""
+    return all(isinstance(op, ProgramOp | FuncOp) for op in module.ops)
+
+
+@with_room
 def lower_apart(
     module: ModuleOp,
     processes: KernelProcesses,
@@ -105,14 +112,11 @@ def lower_apart(
 ) -> Apart | None:
     """Lowers the programs of a module, which stays as it is, and begins to compile the kernels. flags: of the compiler
     of CUDA C++. None where something goes wrong: the pipelines say what, at its place."""
-    if not all(isinstance(op, ProgramOp | FuncOp) for op in module.ops):
-        return None
     programs = [op for op in module.ops if isinstance(op, ProgramOp)]
-    if len(programs) <= FEW:
-        return None
     note_step("kernels")
     try:
-        return _lower(module, programs, processes, compilations, flags, options)
+        with seldom_collecting():
+            return _lower(module, programs, processes, compilations, flags, options)
     except (Lost, IrcError):
         compilations.cancel()
         return None

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from irc.codegen import CompiledKernel
 from irc.dialects.cuda import KernelOp
-from irc.driver.apart import Apart, lower_apart, text_apart, tile_apart
+from irc.driver.apart import Apart, can_lower_apart, lower_apart, text_apart, tile_apart
 from irc.driver.compilations import Compilations, Compiling
 from irc.driver.kernel_processes import KernelProcesses, kernel_processes
 from irc.driver.lowering import levels
@@ -24,6 +24,7 @@ from irc.driver.reproducers import reproducing
 from irc.ir.blocks import ops_in
 from irc.ir.discardable import STRICT
 from irc.ir.functions import entry_of
+from irc.ir.plain_ops import packed
 from irc.ir.printer import print_ir
 from irc.ir.targets import target_of
 from irc.runtime.artifact import ArraySpec, Artifact, KernelBinary
@@ -67,7 +68,9 @@ class _Building:
         self._facts: dict[str, KernelFacts] = {}
         self._compiling: list[Compiling] = []
         """Of the kernels of the module, where this process has lowered them."""
-        self._apart: Apart | None = None
+        self._apart: Callable[[], Apart | None] = lambda: None
+        self._waiting: dict[str, Callable[[], str]] = {}
+        """The texts of levels that processes print."""
         self._compilations = Compilations()
         self._levels = levels(
             module, ("nd", "kernel", "programs", "tile", "all"), lowered=self._begin_kernels, **options
@@ -77,18 +80,22 @@ class _Building:
             _processes(module) as processes,
             tiled_by(None if processes is None else partial(tile_apart, processes)),
         ):
-            begun: dict[str, Callable[[], str]] = {}
+            modules: dict[str, bytes] = {}
             for level, lowered in self._levels:
                 if level in ("nd", "kernel") and processes is not None:
-                    begun[level] = timed("print", partial(text_apart, processes, lowered))
+                    modules[level] = timed("print", partial(packed, lowered))
                     self._note_facts(level, lowered)
                 elif level != "programs":
                     self._note(level, lowered)
-                elif processes is not None:
-                    self._apart = lower_apart(lowered, processes, self._compilations, _flags(module), options)
-                    if self._apart is not None:
-                        break
-            self._texts |= {level: text() for level, text in begun.items()}
+                elif processes is not None and can_lower_apart(lowered):
+                    run = partial(lower_apart, lowered, processes, self._compilations, _flags(module), options)
+                    self._apart = processes.beside(run)
+                    break
+            self._waiting = {
+                each: text_apart(processes, content, self._apart)
+                for each, content in modules.items()
+                if processes is not None
+            }
 
     def _note(self, level: str, module: ModuleOp) -> None:
         self._texts[level] = timed("print", lambda: print_ir(module))
@@ -105,6 +112,7 @@ class _Building:
     def artifact(self) -> Artifact:
         with self._compilations:
             apart = self._compiled_apart() or self._together()
+        self._texts |= {level: text() for level, text in self._waiting.items()}
         arguments, results = self._arrays
         pairs = list(zip(apart.kernels, (each() for each in apart.compiling), strict=True))
         entries = [kernel_entry(op, self._facts.get(op.sym_name.data), _resources(binary)) for op, binary in pairs]
@@ -121,16 +129,16 @@ class _Building:
     def _compiled_apart(self) -> Apart | None:
         """What processes have lowered, compiled; None where they have not, or the compiler refuses a kernel: the
         pipelines say why, at its place."""
-        if self._apart is None:
+        if (apart := self._apart()) is None:
             return None
         note_step("machine code")
         try:
-            for each in self._apart.compiling:
+            for each in apart.compiling:
                 each()
         except IrcError:
             self._compilations.cancel()
             return None
-        return self._apart
+        return apart
 
     def _together(self) -> Apart:
         """What the pipelines leave of the module in this process."""

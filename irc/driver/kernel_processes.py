@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from typing import IO, TYPE_CHECKING, Any
+from contextvars import ContextVar, copy_context
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from irc.support.diagnostics import IrcError
 from irc.support.processors import processor_count
@@ -22,6 +22,8 @@ from irc.tuning.worker import receive, send
 
 if TYPE_CHECKING:
     from irc.driver.kernel_worker import Finished, Job, Lowered, Tiling
+
+ResultT = TypeVar("ResultT")
 
 MOST = 16
 """Processes without the variable."""
@@ -75,6 +77,11 @@ class _Process:
             raise Lost(found.reason)
         return found
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread waits for an answer."""
+        return self._lock.locked()
+
     def close(self) -> None:
         for each in (self._requests, self._answers, self._connection):
             with suppress(OSError):
@@ -89,7 +96,8 @@ class KernelProcesses:
         self._processes = [_Process(own) for own, _ in pairs]
         self._holders: dict[int, _Process] = {}
         """Of each job, who has lowered it."""
-        self._beside = ThreadPoolExecutor(1)
+        self._beside, self._texts = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        """One program is lowered at a time: kernels of several have the same names. Texts do not wait for that."""
         paths = [*filter(None, sys.path), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         try:
             self._root = subprocess.Popen(
@@ -112,9 +120,18 @@ class KernelProcesses:
             for _, other in pairs:
                 other.close()
 
-    def text(self, module: bytes) -> Callable[[], str]:
-        """Has a packed module printed, and gives what waits for its text."""
-        return self._beside.submit(self._processes[-1].ask, "text", module).result
+    def beside(self, run: Callable[[], ResultT]) -> Callable[[], ResultT]:
+        """Runs what lowers a program in a thread, behind those before it, and gives what waits for the result."""
+        return self._beside.submit(copy_context().run, run).result
+
+    def text(self, module: bytes, behind: Callable[[], object]) -> Callable[[], str]:
+        """Has a packed module printed when something has been waited for, and gives what waits for the text."""
+
+        def text() -> str:
+            behind()
+            return self._processes[-1].ask("text", module)
+
+        return self._texts.submit(text).result
 
     def tile(self, tilings: Sequence[Tiling]) -> list[bytes]:
         """The packed programs of kernels, in order."""
@@ -129,7 +146,8 @@ class KernelProcesses:
         self, method: str, arguments: Sequence[Any], sizes: Sequence[int], made: Callable[[int, Any], object]
     ) -> tuple[list[Any], dict[int, _Process]]:
         """What the method gives for each of the arguments, in order, and which process was asked; those with the most
-        to do are begun first. `made` is called with the number of each and what the method gave."""
+        to do are begun first. `made` is called with the number of each and what the method gave. Processes that do
+        something else are asked where all do."""
         found: dict[int, Any] = {}
         asked: dict[int, _Process] = {}
         left = iter(sorted(range(len(arguments)), key=lambda number: -sizes[number]))
@@ -145,7 +163,7 @@ class KernelProcesses:
                 asked[number] = process
                 made(number, found[number])
 
-        self._at_once(work)
+        self._at_once(work, [each for each in self._processes if not each.is_busy] or self._processes)
         return [found[number] for number in range(len(arguments))], asked
 
     def finish(
@@ -159,28 +177,32 @@ class KernelProcesses:
                 if self._holders[number] is process:
                     finished(number, process.ask("finish", *arguments))
 
-        self._at_once(work)
+        self._at_once(work, self._processes)
 
-    def _at_once(self, work: Callable[[_Process], None]) -> None:
-        """Does the work of all processes. Lost where one does not."""
-        with ThreadPoolExecutor(len(self._processes)) as pool:
-            working = [pool.submit(work, process) for process in self._processes]
+    def _at_once(self, work: Callable[[_Process], None], processes: Sequence[_Process]) -> None:
+        """Does the work of these processes. Lost where one does not."""
+        with ThreadPoolExecutor(len(processes)) as pool:
+            working = [pool.submit(work, process) for process in processes]
             try:
                 for each in working:
                     each.result()
             except BaseException:
-                self._kill()
+                self.kill()
                 raise
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Ends the processes, whatever they do: what waits for them is lost."""
         with suppress(OSError):
             os.killpg(self._root.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Ends the processes, whatever they do."""
-        self._kill()
-        self._root.wait()
-        self._beside.shutdown()
+        """Ends the processes, when the programs that were begun are lowered."""
+        try:
+            for pool in (self._beside, self._texts):
+                pool.shutdown()
+        finally:
+            self.kill()
+            self._root.wait()
         for process in self._processes:
             process.close()
 
@@ -199,9 +221,18 @@ class _Shared:
             self._processes = _started()
         return self._processes
 
-    def close(self) -> None:
-        if self._processes is not None:
-            self._processes.close()
+    @contextmanager
+    def closing(self) -> Generator[None]:
+        """The processes end with the block, at once where it ends by an exception."""
+        try:
+            yield
+        except BaseException:
+            if self._processes is not None:
+                self._processes.kill()
+            raise
+        finally:
+            if self._processes is not None:
+                self._processes.close()
 
 
 _shared: ContextVar[_Shared | None] = ContextVar("irc_kernel_processes", default=None)
@@ -216,10 +247,10 @@ def sharing_processes() -> Generator[None]:
     shared = _Shared()
     token = _shared.set(shared)
     try:
-        yield
+        with shared.closing():
+            yield
     finally:
         _shared.reset(token)
-        shared.close()
 
 
 @contextmanager
@@ -230,10 +261,8 @@ def kernel_processes(ops: int) -> Generator[KernelProcesses | None]:
         yield shared.of(ops)
         return
     alone = _Shared()
-    try:
+    with alone.closing():
         yield alone.of(ops)
-    finally:
-        alone.close()
 
 
 def _started() -> KernelProcesses | None:

@@ -135,6 +135,34 @@ def test_programs_share_processes(apart: list[Apart | None], monkeypatch: pytest
     assert made == [together(monkeypatch, text) for text in texts]
 
 
+def test_programs_are_lowered_while_the_next_ones_are_fused(
+    apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One behind the other: they have kernels of the same names. Programs of one kernel, too."""
+    options = Options("sm_90a")
+    texts = [TEXT, "func f(x: f32[64, 96]) -> f32[64] { return sum(x, axis=1) }", TEXT.replace("relu", "tanh")]
+    modules = [subject_of(text).module(options) for text in texts]
+    with sharing_processes():
+        begun = [building.begin(module) for module in modules]
+    made = [each() for each in begun]
+    assert [each is not None for each in apart] == [True, True, True]
+    monkeypatch.setenv("IRC_PROCESSES", "1")
+    assert made == [compile_module_artifact(subject_of(text).module(options), options) for text in texts]
+
+
+def test_an_exception_ends_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for processes that do not answer."""
+    monkeypatch.setenv("IRC_PROCESSES", "2")
+    monkeypatch.setattr(kernel_processes, "WORTH", 0)
+    monkeypatch.setattr(kernel_processes, "START", "import time; time.sleep(60)")
+    module = subject_of("func f(x: f32[64]) -> f32[64] { return exp(x) }").module(Options("sm_90a"))
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match="beside"), sharing_processes():
+        building.begin(module)
+        raise ValueError("beside")
+    assert time.monotonic() - begin < 30
+
+
 def test_without_processes_this_one_lowers(apart: list[Apart | None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they do not start, or end."""
     monkeypatch.setattr(kernel_processes, "START", "raise SystemExit(1)")
