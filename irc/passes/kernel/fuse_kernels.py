@@ -29,14 +29,9 @@ from irc.fusion.outline import outline
 from irc.fusion.pages import copy_pages
 from irc.fusion.parts import copy_parts
 from irc.fusion.products import casts_to_store, ends_to_store, grow_epilogue, grow_prologue, seed_products
-from irc.fusion.recomputation import (
-    copy_across_kernels,
-    copy_behind_cascades,
-    copy_behind_phases,
-    copy_escaping,
-    find_repeated,
-)
+from irc.fusion.recomputation import copy_across_kernels, copy_behind_cascades, copy_behind_phases
 from irc.fusion.reductions import grow_reductions
+from irc.fusion.repeated import copy_escaping, find_repeated
 from irc.fusion.sink_into_consumer import sink_into_consumers
 from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
