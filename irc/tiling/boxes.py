@@ -202,10 +202,13 @@ def _work(extent: int, skewed: int, tile: int, together: int, side: int) -> floa
 
 def _skew(domains: Domains, chain: Chain, space: Space, dim: DomainDim) -> DomainDim:
     """Puts a dimension in the place of the result's contiguous one that begins where the sector of memory begins in
-    which a row does: multiples of a sector along it are sectors of memory."""
+    which a row does: multiples of a sector along it are sectors of memory. The dimension as it is where that depends on
+    an extent that is known when the program is called."""
     word = sector_of(chain.operand)
     begin = substitute(address_of(domains, chain), {dim: constant(0)})
     within = constant(offset(begin))
+    if any(factor % word and domains.varies(factor) for _, factor in terms(begin)):
+        return dim
     for atom, factor in terms(begin):
         part = atom.value % atom.by if isinstance(atom, Mod) else Lin(((atom, 1),), 0)
         within = within + part * (factor % word)

@@ -156,7 +156,7 @@ class ColumnBounds:
         code, view = self._code, self._code.view(element.argument)
         assert isinstance(view.type, tile.ViewType)
         extent = view.type.get_shape()[0]
-        varies = self.stage.program.varies(extent)
+        varies = self.stage.program.domains.varies(extent)
         last = code(arith.SubiOp(code.index(extent), code.index(1))) if varies else code.index(extent - 1)
         return code(tile.LoadIndexOp(view, [code(arith.MinSIOp(at, last))], LIMIT, -LIMIT))
 
@@ -176,7 +176,7 @@ class ColumnBounds:
     def _searched(self, element: Element, most: SSAValue, place: int) -> SSAValue:
         """Behind the steps, of those that have such a place, whose element there is a number at most."""
         code, extent, rest = self._code, self.column.extent, self.step - 1 - place
-        varies = self.stage.program.varies(extent)
+        varies = self.stage.program.domains.varies(extent)
 
         def is_one(trial: SSAValue, known: SSAValue) -> SSAValue:
             step = code(arith.MuliOp(known, code.index(self.step)))

@@ -19,6 +19,7 @@ from irc.dialects.tile import ViewType
 from irc.ir.alignment import DEFAULT_ALIGN
 from irc.ir.dtypes import element_of
 from irc.ir.targets import Target
+from irc.support import extents
 from irc.support.shapes import row_major
 from irc.tiling.index_maps import (
     Coords,
@@ -226,6 +227,8 @@ class Domains:
     bindings: Bindings
     operands: list[Operand]
     machine: Target
+    sizes: Sequence[extents.Dim] = ()
+    """The extents that are known when the program is called."""
     expressions: list[Lin] = field(default_factory=list[Lin])
     spaces: list[Space] = field(default_factory=list[Space])
 
@@ -239,6 +242,10 @@ class Domains:
         """The arrays that count beside the largest."""
         most = max(prod(operand.shape) for operand in self.operands)
         return [operand for operand in self.operands if prod(operand.shape) * LARGE >= most]
+
+    def varies(self, number: int) -> bool:
+        """Whether the number stands for an extent that is known when the program is called."""
+        return bool(extents.varying(number, self.sizes))
 
     def cost(self, bindings: Bindings) -> int:
         return sum(o.cost(bindings)[0] for o in self.operands) + sum(

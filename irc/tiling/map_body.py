@@ -105,7 +105,7 @@ class MapBuilder:
 
     def _number(self, value: int) -> SSAValue:
         """An index scalar: a constant, or what an extent is in a call."""
-        if self.stage.program.varies(value):
+        if self.stage.program.domains.varies(value):
             return self.argument(self.stage.extent_tile(value))
         return self.body.constant(value, INDEX)
 

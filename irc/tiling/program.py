@@ -12,7 +12,6 @@ from xdsl.ir import Operation, SSAValue
 
 from irc.dialects import tile
 from irc.dialects.nd.table import ROWS, Cost
-from irc.support import extents
 from irc.tiling.domains import Domains
 from irc.tiling.groups import Result
 from irc.tiling.index_maps import DomainDim, Lin, atoms
@@ -45,8 +44,6 @@ class ProgramTiling:
     op: tile.ProgramOp
     trace: RegionTrace
     domains: Domains
-    sizes: Sequence[extents.Dim] = ()
-    """The extents that are known when the program is called."""
     reductions: list[Reduced] = field(default_factory=list[Reduced])
     """The reductions of the results that are being computed."""
     chunks: dict[DomainDim, int] = field(default_factory=dict[DomainDim, int])
@@ -72,10 +69,6 @@ class ProgramTiling:
         riders = self.riders(column)
         self.unstored[column] = [each for each in self.unstored.get(column, []) if each not in riders]
         return riders
-
-    def varies(self, number: int) -> bool:
-        """Whether the number stands for an extent that is known when the program is called."""
-        return bool(extents.varying(number, self.sizes))
 
     def argument(self, index: int) -> SSAValue:
         return self.op.body.block.args[index]

@@ -90,7 +90,7 @@ class Stage:
     def index(self, value: int) -> SSAValue:
         """An index constant, or what an extent that a number stands for is in a call."""
         if value not in self._constants:
-            varies = self.program.varies(value)
+            varies = self.program.domains.varies(value)
             op = tile.ExtentOp(value) if varies else arith.ConstantOp(IntegerAttr(value, INDEX))
             self._constants[value] = self.insert(op, self.program.op.location)
         return self._constants[value]

@@ -58,7 +58,7 @@ def test_passes_keep_what_the_module_means_for_every_size(name: str):
                 assert_close(a, b, element, TOLERANCES, f"{name} with {at} after {one.name}")
 
 
-CHOSEN = ("turned", "sequence block")
+CHOSEN = ("turned", "turned bytes", "sequence block")
 """Programs whose configs and layouts are chosen by costs of the number: by how far apart rows lie, and by how many tiles
 share the L2 cache."""
 

@@ -144,7 +144,7 @@ def build_program(untiled: Untiled) -> tile.ProgramOp:
     results = list(zip(values, given, strict=True))
     groups = group_results(trace, results[:-1] if config.parts > 1 else results)
     operands = [*map(_input, fused.block.args, taken), *map(_operand, values)]
-    domains = Domains(bindings, operands, target_of(fused))
+    domains = Domains(bindings, operands, target_of(fused), dims_of(fused))
     for group in groups:
         for result in group.results:
             operand = operands[len(fused.inputs) + result.index]
@@ -153,7 +153,7 @@ def build_program(untiled: Untiled) -> tile.ProgramOp:
             operand.is_stored = True
     op = tile.ProgramOp(untiled.name, [o.view_type_of_whole() for o in operands], len(values), config=fused.config)
     op.location = untiled.location
-    program = ProgramTiling(op, trace, domains, dims_of(fused))
+    program = ProgramTiling(op, trace, domains)
     plans = [plan_group(program, group, group.nodes(trace), config) for group in groups]
     plans = _traced_again(program, plans, config)
     _settle(program, plans, config)

@@ -132,6 +132,11 @@ dim M in 1..600, N in 1..600
 func f(x: f32[M, N]) -> f32[N, M] {
     return permute(exp(x), [1, 0])
 }""",
+    "turned bytes": """
+dim N in 1..512 multiple 2, K = 33, D = 40
+func f(x: i8[N, K, D]) -> i8[D, N, K] {
+    return permute(x, [2, 0, 1])
+}""",
     "turned bf16": """
 dim M in 1..600, N in 1..600 multiple 8
 func f(x: bf16[M, N], y: bf16[N, M]) -> bf16[N, M] {
