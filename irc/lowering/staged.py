@@ -72,7 +72,7 @@ class StagedLoad:
             return 0
         e, begin = self.code.e, self._run_origin
         for dim in self.box.rows:
-            begin = e.add(begin, e.mul(self.origins[dim], self.access.strides[dim]))
+            begin = e.add(begin, e.mul(self.origins[dim], self._stride(dim)))
         return e.rem(begin, self.word)
 
     def _store(self, op: tile.StoreOp) -> None:
@@ -154,6 +154,10 @@ class StagedLoad:
         """The elements of the view."""
         return self.code.extent(self.access.size)
 
+    def _stride(self, dim: int) -> Index:
+        """Of the view."""
+        return self.code.extent(self.access.strides[dim])
+
     def _copy_left(self) -> None:
         """The elements of the view's last word, where it is not whole, one by one, by the threads that move it. Few
         tiles reach it: the others know before they look."""
@@ -161,9 +165,9 @@ class StagedLoad:
         left = e.rem(self._size, self.word)
         first = e.sub(self._size, left)
         last: Index = box.length - 1
-        for dim, stride in enumerate(self.access.strides):
+        for dim in range(len(self.access.strides)):
             rows = box.counts[dim] - 1 if dim in box.rows else 0
-            last = e.add(last, e.mul(e.add(self.origins[dim], rows), stride))
+            last = e.add(last, e.mul(e.add(self.origins[dim], rows), self._stride(dim)))
         array = e.value(cuda.RegistersOp(1, self.element))
         none = e.constant(0)
         with e.when(e.compare("sge", last, first)), e.loop(0, self._steps, unroll=1) as step:
@@ -230,7 +234,7 @@ class StagedLoad:
         row: Index = 0
         for dim, index in zip(box.rows, at, strict=True):
             position = e.add(self.origins[dim], index)
-            row = e.add(row, e.mul(position, access.strides[dim]))
+            row = e.add(row, e.mul(position, self._stride(dim)))
             if dim in box.checked:
                 if least(box.origins[dim]) < 0:
                     conditions.append(e.compare("sge", position, 0))
@@ -253,7 +257,7 @@ class StagedLoad:
     def _run_origin(self) -> Index:
         e, total = self.code.e, 0
         for dim in self.box.run:
-            total = e.add(total, e.mul(self.origins[dim], self.access.strides[dim]))
+            total = e.add(total, e.mul(self.origins[dim], self._stride(dim)))
         return total
 
     # Elements of threads

@@ -137,6 +137,11 @@ dim N in 1..512 multiple 2, K = 33, D = 40
 func f(x: i8[N, K, D]) -> i8[D, N, K] {
     return permute(x, [2, 0, 1])
 }""",
+    "turned planes": """
+dim N in 1..4000 multiple 8
+func f(x: bf16[3, N, 33]) -> bf16[33, N, 3] {
+    return permute(x, [2, 1, 0])
+}""",
     "turned bf16": """
 dim M in 1..600, N in 1..600 multiple 8
 func f(x: bf16[M, N], y: bf16[N, M]) -> bf16[N, M] {
