@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
+from irc.analysis.budgets import EPILOGUE_BYTES
 from irc.analysis.product_problem import Product
 from irc.configs.blocked import GROUP
 from irc.configs.window_steps import step_at_tap
@@ -124,7 +125,8 @@ class Model:
 
     def _mainloop(self, blocking: Blocking, late: int = 0) -> float:
         """The steps along K of a tile. late: columns of the right operand that it waits for besides its own."""
-        return self._count(blocking) * max(self._step(blocking, late))
+        step = self._step(blocking, late)
+        return self._count(blocking) * (sum(step) if self._is_alone(blocking) else max(step))
 
     def _waiting(self, blocking: Blocking) -> float:
         """What of a tile's steps with short rows is no product: the next tile's operands arrive beside the epilogue."""
@@ -154,6 +156,22 @@ class Model:
         arriving = loaded * row / (self._machine.costs.operand_bytes * (1.0 if self._is_cached else self._costs.cool))
         return products + self._computed(blocking, depth), arriving
 
+    def _is_alone(self, blocking: Blocking) -> bool:
+        """Whether there is no room for a second step's operands, which arrive beside the products else: of several left
+        operands. Not measured."""
+        product = self._product
+        if product.lhs_count == 1 or not product.is_copied or self._passes > 1:
+            return False
+        left, right = blocking.rows * product.lhs_count, blocking.columns * product.rhs_count
+        element = left * product.lhs.size + right * product.rhs.size
+        return 2 * element * self._step_at_tap > self._machine.shared_memory - EPILOGUE_BYTES
+
+    @cached_property
+    def _step_at_tap(self) -> int:
+        """Elements of a step along K: those of the widest row, or of fewer at one tap of a window."""
+        size = self._product.lhs.size
+        return step_at_tap(self._product, STEP_BYTES // size, MIN_DEPTH_BYTES // size)
+
     @cached_property
     def _depth(self) -> int:
         """Elements of a step along K: those of the widest row, or, where little but stores follows, of fewer at one tap
@@ -163,7 +181,7 @@ class Model:
         product, widest = self._product, STEP_BYTES // self._product.lhs.size
         if product.lhs_made or product.returns or product.costly or product.row > 1 or product.stored_along == "m":
             return widest
-        return step_at_tap(product, widest, MIN_DEPTH_BYTES // product.lhs.size)
+        return self._step_at_tap
 
     @property
     def _is_cached(self) -> bool:

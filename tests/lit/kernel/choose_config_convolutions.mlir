@@ -291,3 +291,22 @@ func.func @residual(%x: tensor<453x31x28x32xbf16>, %w: tensor<96x3x3x32xbf16>, %
   }
   func.return %fused : tensor<453x31x28x96xbf16>
 }
+
+// Not so tall that one step of four products fills the shared memory: the next one's operands arrive beside it.
+// CHECK:      @two_stages_0 matmul config<tile = {m = 128, n = 32, k = 64}, stages = 2, {{.*}}schedule = "persistent", {{.*}}instruction = "wgmma">
+func.func @two_stages(%x: tensor<64x56x56x64xbf16>, %w: tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xbf16> {
+  %fused = kernel.fused @two_stages_0 matmul (%x_1 = %x : tensor<64x56x56x64xbf16>, %w_1 = %w : tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xbf16> {
+    // core
+    %a = nd.conv %x_1, %w_1 {strides = [2, 2], low = [1, 1], high = [0, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x56x56x64xbf16>, tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xf32>
+    %b = nd.conv %x_1, %w_1 {strides = [2, 2], low = [1, 0], high = [0, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x56x56x64xbf16>, tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xf32>
+    %c = nd.conv %x_1, %w_1 {strides = [2, 2], low = [0, 1], high = [1, 0], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x56x56x64xbf16>, tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xf32>
+    %d = nd.conv %x_1, %w_1 {strides = [2, 2], low = [0, 0], high = [1, 1], dilation = [1, 1], input_dilation = [1, 1], groups = 1, x_axes = [0, 3, 1, 2], kernel_axes = [0, 3, 1, 2], result_axes = [0, 3, 1, 2]} : (tensor<64x56x56x64xbf16>, tensor<32x3x3x64xbf16>) -> tensor<64x28x28x32xf32>
+    // epilogue
+    %ab = nd.maximum %a, %b : tensor<64x28x28x32xf32>
+    %abc = nd.maximum %ab, %c : tensor<64x28x28x32xf32>
+    %abcd = nd.maximum %abc, %d : tensor<64x28x28x32xf32>
+    %cast = nd.cast %abcd : tensor<64x28x28x32xf32> -> tensor<64x28x28x32xbf16>
+    kernel.yield %cast : tensor<64x28x28x32xbf16>
+  }
+  func.return %fused : tensor<64x28x28x32xbf16>
+}
