@@ -250,19 +250,21 @@ def _runs(chain: Sequence[DomainDim], own: dict[DomainDim, int], shared: Sequenc
 def _merge(
     domains: Domains, space: Space, run: Sequence[DomainDim], own: dict[DomainDim, int], side: int
 ) -> tuple[DomainDim, int]:
-    """Makes a run one dimension of the space, of which a tile takes the given extent."""
+    """Makes a run one dimension of the space, of which a tile takes the given extent: without the run's last dimension
+    where a part of that would be taken, whose extent is known when the program is called."""
     *inner, last = run
     rows = prod(d.extent for d in inner)
     if not inner:
         return last, _part(last.extent, own[last])
-    part = own[last]
-    if part < last.extent:
+    part, dims = own[last], list(reversed(inner))
+    if part == last.extent:
+        dims = [last, *dims]
+    elif not domains.varies(last.extent):
         part = _fitting(last.extent, rows, side)
         outer, kept = new_dim(ceil_div(last.extent, part)), new_dim(part)
         domains.bindings.bind(last, lin_of(outer) * part + lin_of(kept))
         space[space.index(last)] = outer
-        last = kept
-    dims = [last, *reversed(inner)]
+        dims = [kept, *dims]
     dim = domains.join(dims)
     space[:] = [d for d in space if d not in dims] + [dim]
     return dim, power_of_two(dim.extent)

@@ -142,6 +142,11 @@ dim N in 1..4000 multiple 8
 func f(x: bf16[3, N, 33]) -> bf16[33, N, 3] {
     return permute(x, [2, 1, 0])
 }""",
+    "turned short rows": """
+dim N in 1..500, M in 1..1600 multiple 8
+func f(x: f32[16, N, M]) -> f32[M, N, 16] {
+    return permute(x, [2, 1, 0])
+}""",
     "turned bf16": """
 dim M in 1..600, N in 1..600 multiple 8
 func f(x: bf16[M, N], y: bf16[N, M]) -> bf16[N, M] {
