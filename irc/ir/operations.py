@@ -175,6 +175,8 @@ class CodeOp(BuiltOp):
         """VerifyException where arrays of these types are not what a launch has to have: as many, with the memory that
         is reached. Integers may have signs there."""
         arrays, results = self.arrays, self.result_count
+        if not 0 <= results <= len(arrays):
+            return  # what its own verifier says
         for what, found, expected in (
             ("operand", len(inputs), len(arrays) - results),
             ("result", len(outputs), results),

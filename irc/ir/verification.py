@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
+from xdsl.dialects.scf import ForOp
 from xdsl.ir import Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
+from irc.ir.blocks import ops_in
 from irc.ir.discardable import first_fault
 from irc.ir.dominance import first_early_use
+from irc.ir.properties import constant_of
 from irc.support.diagnostics import InternalError, IrcError
 
 
@@ -30,6 +33,7 @@ def verify(op: Operation, *, after: str = "") -> None:
         op.verify()
     except Exception as error:
         raise _diagnostic(op, error, after) from error
+    _check_steps(op, after)
     if (fault := first_fault(op)) is not None:
         culprit, error = fault
         raise _error_after(after, error.message, _location(culprit), error.hint)
@@ -46,6 +50,13 @@ def check_order(op: Operation, *, after: str = "") -> None:
         _location(user),
         "a value is defined before the ops that use it, in their region or in one around it",
     )
+
+
+def _check_steps(op: Operation, after: str) -> None:
+    """IrcError where a loop would never end, or go backwards: xDSL's verifier lets a step be any number."""
+    for loop in ops_in(op):
+        if isinstance(loop, ForOp) and (step := constant_of(loop.step)) is not None and step < 1:
+            raise _error_after(after, f"'{loop.name}': expected a step of 1 or more, found {step}", _location(loop))
 
 
 def _error_after(after: str, message: str, place: LocationAttr | None, hint: str | None = None) -> IrcError:

@@ -571,3 +571,25 @@ tile.program @p(%x: !tile.view<1x512xf32>) {results = 0 : i64} {
   // expected-error @below {{expected tiles with fragments: threads combine what they hold}}
   %1 = tile.unfold %0 {axes = array<i64: 1>} : tensor<1x512xf32> -> tensor<1x512xf32>
 }
+
+// -----
+
+// Loops go forward, and end.
+tile.program @p() {results = 0 : i64} {
+  %zero = arith.constant 0 : index
+  %end = arith.constant 8 : index
+  // expected-error @below {{expected a step of 1 or more, found 0}}
+  scf.for %i = %zero to %end step %zero {
+  }
+}
+
+// -----
+
+tile.program @p() {results = 0 : i64} {
+  %zero = arith.constant 0 : index
+  %end = arith.constant 8 : index
+  %back = arith.constant -1 : index
+  // expected-error @below {{expected a step of 1 or more, found -1}}
+  scf.for %i = %end to %zero step %back {
+  }
+}
