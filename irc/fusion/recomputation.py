@@ -25,7 +25,7 @@ from irc.dialects import nd
 from irc.dialects.nd.declared import declared_element, stored_element
 from irc.fusion.cascades import is_one_kernel
 from irc.fusion.graph import escapes
-from irc.fusion.repeated import MIN_WIDENED, SMALL, behind_casts, is_given, spread
+from irc.fusion.repeated import SMALL, behind_casts, is_given, spread
 from irc.fusion.returning import can_return
 from irc.ir.dtypes import Element, element_of
 from irc.ir.iteration import is_broadcast, iteration_of
@@ -178,7 +178,8 @@ def _work_behind(reduction: Operation, narrow: Mapping[SSAValue, Element]) -> tu
     stored = element_of(reduction.operands[0].type).size
     behind = {op for value in results for op in _after_in(value, cone)}
     is_alone = all(use.operation in cone or use.operation is reduction for op in behind for use in op.results[0].uses)
-    if not is_alone or size * stored < MIN_WIDENED or read > 2 * stored or total_cost(cone) > MAX_COPIED:
+    is_large = size * stored >= target_of(reduction).costs.widened_bytes
+    if not is_alone or not is_large or read > 2 * stored or total_cost(cone) > MAX_COPIED:
         return set(), []
     return cone, results
 

@@ -22,14 +22,11 @@ from irc.fusion.graph import escapes
 from irc.ir.discardable import REPEATED
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import is_broadcast
+from irc.ir.targets import target_of
 from irc.ir.walks import users_of
 
 MAX_MASK = 12
 """Cheap ops for an element of a mask of places and of small arrays that are done again instead of reading it."""
-
-MIN_WIDENED = 1 << 24
-"""Bytes of a value that is stored as the narrower product that it is computed from: what reads smaller ones gains less
-than a launch costs, where an op (a gather of labels) is in a kernel of its own for that."""
 
 SMALL = 16
 """A value with at most this part (1 / SMALL) of another's elements costs next to nothing to read beside it."""
@@ -84,7 +81,7 @@ def _widened(block: Block, limit: int) -> set[Operation]:
         if not is_cheap(op) or not is_elementwise(op) or escapes(op) or any(map(is_contraction, _users(op))):
             continue
         size = size_of(op.results[0])
-        if size * element_of(op.results[0].type).size < MIN_WIDENED:
+        if size * element_of(op.results[0].type).size < target_of(op).costs.widened_bytes:
             continue
         whole = [value for value in op.operands if size_of(spread(value)) * SMALL > size]
         owner = whole[0].owner if len(whole) == 1 else None

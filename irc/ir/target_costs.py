@@ -259,6 +259,9 @@ class Costs:
     exponentials and shuffles, which a kernel of its own hides behind its loads."""
     small_bytes: int = 4 << 20
     """Bytes of an array that the memory of a large GPU gives in the time of a launch."""
+    widened_bytes: int = 1 << 24
+    """Bytes of a value from which on kernels compute it again from the narrower product that it is stored as: what
+    reads smaller ones gains less than a launch, where an op (a gather of labels) is in a kernel of its own for that."""
     unaligned: float = 6.0
     """How much longer a product takes that reads operands element by element, as their rows begin anywhere
     (`align-operands`)."""
