@@ -71,7 +71,7 @@ def test_the_numbers_of_the_heuristic_and_their_fields_are_there() -> None:
     rows = re.findall(
         r"^\| ((?:`[A-Z_]+`,? ?)+of .*?) \|.*\| (`.*`) \|$", (DOCS / "tuning.md").read_text(), re.MULTILINE
     )
-    assert len(rows) == 8
+    assert len(rows) == 9
     for numbers, fields in rows:
         names, paths = re.findall(r"`([A-Z_]+)`", numbers), re.findall(r"`((?:irc|frontend)/[\w/.]+)`", numbers)
         assert paths
