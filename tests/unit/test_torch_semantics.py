@@ -432,6 +432,28 @@ def test_changing_shapes_with_gradients() -> None:
         torch.testing.assert_close(found, torch.autograd.grad(torch.tanh(x @ w).sum(), (x, w)))
 
 
+def test_threads_that_meet_new_sizes() -> None:
+    """What is traced in a call does not meet what Dynamo traces in another thread, nor calls of what is compiled. A
+    number that changes may be any."""
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            f = compiled(lambda x: (x * number).sum(0))
+            for rows in range(4, 7):
+                x = torch.ones(rows, 3 + number)
+                torch.testing.assert_close(f(x), (x * number).sum(0))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
 def test_two_threads() -> None:
     run, x = compiled(nn.Sequential(nn.Linear(8, 8), nn.GELU())), torch.randn(4, 8)
     wanted, results = run(x), [False] * 4

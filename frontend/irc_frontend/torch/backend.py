@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.convert_frame import compile_lock
 from torch._functorch import config
 from torch._guards import TracingContext
 from torch._subclasses import FakeTensorMode
@@ -253,7 +253,7 @@ class _Shapes:
             self._why = str(error)
         self._is_warned = kind == "backward"  # which follows a forward graph that warns
         self._known: dict[Any, Compiled] = {}
-        self._lock = threading.Lock()
+        self._lock = compile_lock  # what traces in a call does not while Dynamo traces in another thread
 
     def run(self, arguments: list[Any]) -> Any:
         key = tuple(map(_kind, arguments))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch._guards import detect_fake_mode
@@ -326,6 +327,8 @@ def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
 
 
 def traced(module: GraphModule, mode: FakeTensorMode, fakes: Sequence[Any]) -> GraphModule:
-    """The graph of a run with these arguments."""
-    with mode, torch.no_grad(), preserve_node_meta():
+    """The graph of a run with these arguments. Meanwhile other threads may call what is compiled: torch takes that for
+    a part of what is traced, unless it knows that something is being compiled."""
+    compiling = patch.object(torch.compiler, "_is_compiling_flag", True)
+    with mode, torch.no_grad(), preserve_node_meta(), compiling:
         return make_fx(Interpreter(module).run)(*fakes)

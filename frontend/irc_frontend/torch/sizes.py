@@ -64,7 +64,8 @@ def symbols_of(module: GraphModule) -> list[Symbol]:
 def _range(extent: torch.SymInt) -> tuple[int, int]:
     """The least and the most that a symbol may be; 0 where there is no most."""
     bounds = extent.node.shape_env.bound_sympy(extent.node.expr)
-    return max(1, int(bounds.lower)), int(bounds.upper) if bounds.upper.is_Integer else 0
+    lower, upper = (int(bound) if bound.is_Integer else 0 for bound in (bounds.lower, bounds.upper))
+    return max(1, lower), upper
 
 
 class SizeClass:
