@@ -25,15 +25,16 @@ FACTORIZATIONS: dict[Any, Callable[..., Any]] = {}
 
 
 def decomposition(
-    *ops: Any, into: dict[Any, Callable[..., Any]] = FACTORIZATIONS
+    *ops: Any, into: dict[Any, Callable[..., Any]] = FACTORIZATIONS, checks: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers the decorated function for small matrices. All others stay whole."""
+    """Registers the decorated function for small matrices. All others stay whole, and so does what checks errors, as
+    all calls do or those with `check_errors`, where the check would not stay."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def decomposed(*args: Any, **options: Any) -> Any:
             tensors = [each for each in (*args, *options.values()) if isinstance(each, Tensor)]
-            if options.get("check_errors") and not checks_stay():
+            if (checks or options.get("check_errors")) and not checks_stay():
                 return NotImplemented
             return function(*args, **options) if all(map(_is_small, tensors)) else NotImplemented
 
@@ -289,10 +290,8 @@ def _cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) 
     return found, with_errors(x, info, check_errors, "linalg.cholesky_ex")
 
 
-@decomposition(aten.cholesky.default)
-def _cholesky_checked(x: Tensor, upper: bool = False) -> Any:
-    if not checks_stay():
-        return NotImplemented
+@decomposition(aten.cholesky.default, checks=True)
+def _cholesky_checked(x: Tensor, upper: bool = False) -> Tensor:
     found, info = _cholesky(x, upper)
     with_errors(x, info, True, "cholesky")
     return found

@@ -111,7 +111,7 @@ def _units(x: Tensor, rows: int, count: int) -> Tensor:
     return torch.eye(rows, count, dtype=x.dtype, device=x.device).expand(*x.shape[:-2], rows, count)
 
 
-@decomposition(aten._linalg_svd.default, into=SINGULAR)
+@decomposition(aten._linalg_svd.default, into=SINGULAR, checks=True)
 def _svd(x: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
     m, n = x.shape[-2:]
     count = min(m, n)
