@@ -63,12 +63,14 @@ class AccessOp(BuiltOp):
         view: SSAValue,
         offsets: Sequence[SSAValue],
         *,
-        map: AffineMap | None = None,
+        map: AffineMap | AffineMapAttr | None = None,
         checked: Sequence[int] = (),
         **named: Any,
     ):
-        given = None if map is None or map == AffineMap.identity(len(offsets)) else AffineMapAttr(map)
-        super().__init__(view, offsets, map=given, checked=sorted(checked) or None, **named)
+        """An identity is left out, unless it is given as an attribute."""
+        if isinstance(map, AffineMap):
+            map = None if map == AffineMap.identity(len(offsets)) else AffineMapAttr(map)
+        super().__init__(view, offsets, map=map, checked=sorted(checked) or None, **named)
 
     @property
     def view_type(self) -> ViewType:

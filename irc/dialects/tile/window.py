@@ -54,9 +54,8 @@ class LoadWindowOp(AccessOp):
         taps: Sequence[Sequence[int]],
         **named: Any,
     ) -> LoadWindowOp:
-        op = LoadWindowOp(view, offsets, map=map, taps=[n for tap in taps for n in tap], outputs=types, **named)
-        op.map = AffineMapAttr(map)
-        return op
+        numbers = [number for tap in taps for number in tap]
+        return LoadWindowOp(view, offsets, map=AffineMapAttr(map), taps=numbers, outputs=types, **named)
 
     @property
     def tap_values(self) -> tuple[tuple[int, ...], ...]:
