@@ -18,7 +18,7 @@ from irc.dialects.cuda import KernelOp
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.tile import ProgramOp
 from irc.driver.compilations import Compilations, Compiling
-from irc.driver.kernel_processes import KernelProcesses, Lost
+from irc.driver.kernel_processes import Failed, KernelProcesses, Lost
 from irc.driver.kernel_worker import Finished, Job, Lowered, Tiling
 from irc.driver.lowering import passes_of
 from irc.driver.manager import note_pass
@@ -109,17 +109,17 @@ def lower_apart(
     compilations: Compilations,
     flags: Sequence[str],
     options: Mapping[str, Any],
-) -> Apart | None:
+) -> Apart | Failed | IrcError | None:
     """Lowers the programs of a module, which stays as it is, and begins to compile the kernels. flags: of the compiler
-    of CUDA C++. None where something goes wrong: the pipelines say what, at its place."""
+    of CUDA C++. An error where there is one, which the pipelines say at its place; None where processes end."""
     programs = [op for op in module.ops if isinstance(op, ProgramOp)]
     note_step("kernels")
     try:
         with seldom_collecting():
             return _lower(module, programs, processes, compilations, flags, options)
-    except (Lost, IrcError):
+    except (Lost, IrcError) as error:
         compilations.cancel()
-        return None
+        return error if isinstance(error, Failed | IrcError) else None
 
 
 def _lower(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,10 @@ def begin(module: ModuleOp, **options: Any) -> Callable[[], Artifact]:
     return building.artifact
 
 
+class LoweredAlone(UserWarning):
+    """Processes met an error in a program that has none: it took longer to compile. It is a fault of irc's."""
+
+
 class _Building:
     """A module that is lowered, and whose kernels are being compiled."""
 
@@ -68,7 +73,7 @@ class _Building:
         self._facts: dict[str, KernelFacts] = {}
         self._compiling: list[Compiling] = []
         """Of the kernels of the module, where this process has lowered them."""
-        self._apart: Callable[[], Apart | None] = lambda: None
+        self._apart: Callable[[], Apart | Exception | None] = lambda: None
         self._waiting: dict[str, Callable[[], str]] = {}
         """The texts of levels that processes print."""
         self._compilations = Compilations()
@@ -112,6 +117,9 @@ class _Building:
     def artifact(self) -> Artifact:
         with self._compilations:
             apart = self._compiled_apart() or self._together()
+        if isinstance(error := self._apart(), Exception):
+            text = f"processes did not lower the kernels, which one did alone ({error})"
+            warnings.warn(text, LoweredAlone, stacklevel=2)
         self._texts |= {level: text() for level, text in self._waiting.items()}
         arguments, results = self._arrays
         pairs = list(zip(apart.kernels, (each() for each in apart.compiling), strict=True))
@@ -129,7 +137,8 @@ class _Building:
     def _compiled_apart(self) -> Apart | None:
         """What processes have lowered, compiled; None where they have not, or the compiler refuses a kernel: the
         pipelines say why, at its place."""
-        if (apart := self._apart()) is None:
+        apart = self._apart()
+        if not isinstance(apart, Apart):
             return None
         note_step("machine code")
         try:

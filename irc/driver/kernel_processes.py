@@ -45,6 +45,10 @@ class Lost(Exception):
     """A process could not be started, ended, or failed."""
 
 
+class Failed(Lost):
+    """A process met an error, which its text says."""
+
+
 def process_count() -> int:
     """How many processes lower kernels: what `IRC_PROCESSES` says, else as many as this process has processors, at most
     `MOST`. 1 where this process alone does."""
@@ -74,7 +78,7 @@ class _Process:
         except (EOFError, OSError, ValueError) as error:
             raise Lost("the process ended, or does not answer") from error
         if isinstance(found, Fault):
-            raise Lost(found.reason)
+            raise Failed(found.reason)
         return found
 
     @property
