@@ -150,6 +150,13 @@ class Reach(NamedTuple):
     end: int
 
 
+class Launched(NamedTuple):
+    """An array of a launch: its type, and whether it lies by itself. Else it may be a part of a larger one."""
+
+    type: TensorType
+    is_alone: bool
+
+
 class CodeOp(BuiltOp):
     """An op that is the code of a launch: a name, arguments, properties, a body."""
 
@@ -171,9 +178,9 @@ class CodeOp(BuiltOp):
         """What it reaches of each array of a launch."""
         raise NotImplementedError
 
-    def verify_launch(self, inputs: Sequence[TensorType], outputs: Sequence[TensorType]) -> None:
-        """VerifyException where arrays of these types are not what a launch has to have: as many, with the memory that
-        is reached. Integers may have signs there."""
+    def verify_launch(self, inputs: Sequence[Launched], outputs: Sequence[Launched]) -> None:
+        """VerifyException where arrays are not what a launch has to have: as many, with the memory that is reached.
+        Integers may have signs there."""
         arrays, results = self.arrays, self.result_count
         if not 0 <= results <= len(arrays):
             return  # what its own verifier says
@@ -183,12 +190,12 @@ class CodeOp(BuiltOp):
         ):
             if found != expected:
                 raise VerifyException(f"@{self.sym_name.data} has {expected} {what}s, found {found}")
-        for at, (type, reach) in enumerate(zip((*inputs, *outputs), arrays, strict=True)):
+        for at, ((type, is_alone), reach) in enumerate(zip((*inputs, *outputs), arrays, strict=True)):
             what = f"operand {at}" if at < len(inputs) else f"result {at - len(inputs)}"
             element: Attribute = type.element_type
             if element_of(element).size != element_of(reach.element).size:
                 raise VerifyException(f"@{self.sym_name.data} takes {reach.element} as {what}, found {type}")
-            if reach.first < 0 or reach.end > prod(type.get_shape()):
+            if reach.first < 0 or (is_alone and reach.end > prod(type.get_shape())):
                 raise VerifyException(
                     f"@{self.sym_name.data} reaches elements {reach.first} to {reach.end - 1} of {what}, found {type}"
                 )

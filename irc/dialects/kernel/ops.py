@@ -30,7 +30,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from irc.dialects.kernel.config import ConfigAttr
 from irc.ir.iteration import CONTRACTIONS, Pattern, pattern_of, permutation_of
-from irc.ir.operations import BuiltOp, CodeOp
+from irc.ir.operations import BuiltOp, CodeOp, Launched
 
 
 class Anchor(StrEnum):
@@ -306,9 +306,18 @@ class LaunchSymbolUser(SymbolUserOpInterface):
         if code is None:
             raise VerifyException(f"no program is named {op.callee}")
         if isinstance(code, CodeOp):
-            code.verify_launch(
-                *([v.type for v in values if isinstance(v.type, TensorType)] for values in (op.inputs, op.outputs))
-            )
+            code.verify_launch(*([_launched(value) for value in values] for values in (op.inputs, op.outputs)))
+
+
+def _launched(value: SSAValue) -> Launched:
+    """Alone are arrays that launches make and read, and arguments and results of the function: other ops between them
+    are views, and concats whose operands lie in their result."""
+    assert isinstance(value.type, TensorType)
+    around = [use.operation for use in value.uses]
+    if isinstance(value.owner, Operation):
+        around.append(value.owner)
+    is_alone = all(isinstance(op, LaunchOp) or op.has_trait(IsTerminator) for op in around)
+    return Launched(value.type, is_alone)
 
 
 @irdl_op_definition
