@@ -31,7 +31,6 @@ from irc.ir.plain_ops import packed, unpacked
 from irc.ir.printer import Piece, print_ir
 from irc.ir.targets import target_of
 from irc.ir.verification import verify
-from irc.passes.tile.queue_tiles import launch_with_counters
 from irc.runtime.plan import Plan
 from irc.runtime.plan_reader import read_plan
 from irc.support.diagnostics import IrcError
@@ -39,6 +38,7 @@ from irc.support.garbage import seldom_collecting
 from irc.support.progress import note_step
 from irc.support.stack import with_room
 from irc.tiling.elsewhere import Untiled
+from irc.tiling.launches import add_counters
 
 FEW = 4
 """Kernels that this process tiles as quickly by itself."""
@@ -168,9 +168,7 @@ def _overwriting(module: ModuleOp) -> set[str]:
         donated = {function.body.block.args[argument] for argument in donations(function).values()}
         launches = [op for op in ops_in(function) if donated and isinstance(op, LaunchOp)]
         found |= {
-            launch.callee.root_reference.data
-            for launch in launches
-            if any(behind_views(value) in donated for value in launch.inputs)
+            launch.program_name for launch in launches if any(behind_views(value) in donated for value in launch.inputs)
         }
     return found
 
@@ -189,7 +187,7 @@ def _with_heads(
     copy.location = module.location
     queued = {program.sym_name.data for program, each in zip(programs, lowered, strict=True) if each.is_queued}
     if queued:
-        launch_with_counters(copy, queued)
+        add_counters(copy, queued)
     return copy, list(kernels.values())
 
 

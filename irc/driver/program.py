@@ -77,7 +77,7 @@ def isolate(module: ModuleOp, func: str | None = None) -> ModuleOp:
     from irc.ir.functions import entry_of
 
     entry = entry_of(module, func)
-    launched = {op.callee.root_reference.data for op in entry.walk() if isinstance(op, LaunchOp)}
+    launched = {op.program_name for op in entry.walk() if isinstance(op, LaunchOp)}
 
     def is_kept(op: Operation) -> bool:
         if isinstance(op, ProgramOp | KernelOp):

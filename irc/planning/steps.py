@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     LocationAttr,
     ModuleOp,
-    SymbolRefAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -132,7 +131,7 @@ class Steps:
         zero before, what it updates has what another array holds, and others write to what a collective does."""
         if isinstance(op, CollectiveOp):
             return True
-        kernel = self.kernels.get(_callee(op))
+        kernel = self.kernels.get(op.program_name)
         if kernel is None:
             return False
         operands = [*op.inputs, *op.outputs]
@@ -153,7 +152,7 @@ class Steps:
 
     def _summed(self, op: KernelLaunchOp) -> list[SSAValue]:
         """The results of a launch that its kernel adds to."""
-        kernel = self.kernels.get(_callee(op))
+        kernel = self.kernels.get(op.program_name)
         summed = kernel.summed if kernel is not None else ()
         return [value for number, value in enumerate(op.outputs, len(op.inputs)) if number in summed]
 
@@ -173,7 +172,7 @@ class Steps:
         self._visit_launch(op)
 
     def _visit_launch(self, op: KernelLaunchOp) -> None:
-        name = _callee(op)
+        name = op.program_name
         if name not in self.kernels:
             raise IrcError(f"kernel.launch: no cuda.kernel is named {name}", location_of(op))
         if not _is_launched(op):
@@ -335,12 +334,6 @@ def _content(op: Operation) -> DenseIntOrFPElementsAttr:
         array = array.astype(np.uint8) * np.uint8(255)
     type: TensorType[Any] = op.value.type
     return DenseIntOrFPElementsAttr(type, BytesAttr(np.ascontiguousarray(array).tobytes()))
-
-
-def _callee(op: KernelLaunchOp) -> str:
-    callee = op.callee
-    assert isinstance(callee, SymbolRefAttr)
-    return callee.root_reference.data
 
 
 def _no_kernel(op: Operation) -> IrcError:

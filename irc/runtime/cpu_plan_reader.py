@@ -50,7 +50,7 @@ def _step(op: Operation, operands: tuple[int, ...], dead: tuple[int, ...], compi
     place = describe(op.location)
     if isinstance(op, ReshapeOp):
         return CpuStep("reshape", op.name, place, operands, dead, results)
-    if isinstance(op, LaunchOp) and (name := op.callee.root_reference.data) in compiled:
+    if isinstance(op, LaunchOp) and (name := op.program_name) in compiled:
         return CpuStep("launch", name, place, operands, dead, results, name)
     alone = _alone(op)
     places = tuple(describe(each.location) for each in alone.walk())
@@ -76,7 +76,7 @@ def _launched(op: Operation) -> ProgramOp | None:
         return None
     program = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(program, ProgramOp):
-        name = op.callee.root_reference.data
+        name = op.program_name
         raise IrcError(f"{name} is a kernel for a GPU, which the CPU cannot run", op.location, NEEDS_REFERENCE)
     return program
 

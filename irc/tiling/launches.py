@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from irc.dialects import tile
 from irc.dialects.kernel import LaunchOp
 from irc.dialects.nd.base import element_of, shape_of
 from irc.ir.alignment import alignment_of
-from irc.ir.blocks import behind, block_of
+from irc.ir.blocks import behind, block_of, ops_in
 from irc.ir.walks import makers, makers_of, reached
 
 
@@ -20,18 +21,13 @@ def programs_of(module: ModuleOp) -> dict[str, tile.ProgramOp]:
     return {op.sym_name.data: op for op in module.ops if isinstance(op, tile.ProgramOp)}
 
 
-def name_of(launch: LaunchOp) -> str:
-    """What a launch launches."""
-    return launch.callee.root_reference.data
-
-
 def own_program(module: ModuleOp, launch: LaunchOp) -> tile.ProgramOp:
     """The program of a launch, which no other one launches: a copy where there are others."""
     programs = programs_of(module)
-    program = programs[name_of(launch)]
-    if [name_of(op) for op in module.walk() if isinstance(op, LaunchOp)].count(name_of(launch)) == 1:
+    program = programs[launch.program_name]
+    if [op.program_name for op in module.walk() if isinstance(op, LaunchOp)].count(launch.program_name) == 1:
         return program
-    names = (f"{name_of(launch)}_{number}" for number in range(1, len(programs) + 2))
+    names = (f"{launch.program_name}_{number}" for number in range(1, len(programs) + 2))
     copy = program.clone()
     copy.sym_name = StringAttr(next(name for name in names if name not in programs))
     module.body.block.insert_op_after(copy, program)
@@ -73,6 +69,15 @@ def with_results(launch: LaunchOp, values: Sequence[SSAValue]) -> LaunchOp:
     launch.detach()
     launch.erase()
     return made
+
+
+def add_counters(module: ModuleOp, programs: Collection[str]) -> None:
+    """Gives each launch of the programs of these names a counter of its own, as its last result."""
+    for launch in [op for op in ops_in(module) if isinstance(op, LaunchOp) and op.program_name in programs]:
+        types = [*(result.type for result in launch.outputs), TensorType(i32, [1])]
+        made = LaunchOp(launch.callee, launch.inputs, types, location=launch.location)
+        made.attributes |= launch.attributes
+        Rewriter.replace_op(launch, made, made.outputs[:-1])
 
 
 def drop_unused(launch: LaunchOp, program: tile.ProgramOp) -> None:

@@ -341,3 +341,8 @@ class LaunchOp(BuiltOp):
     ):
         symbol = SymbolRefAttr(callee) if isinstance(callee, str) else callee
         super().__init__(symbol, inputs, result_types, location)
+
+    @property
+    def program_name(self) -> str:
+        """What it launches."""
+        return self.callee.root_reference.data

@@ -14,7 +14,7 @@ from irc.ir.passes import Pass
 from irc.ir.rewriting import remove_dead_code
 from irc.tiling.epilogue_stores import add_epilogue, takes_epilogue
 from irc.tiling.epilogues import Epilogue, epilogue_of
-from irc.tiling.launches import add_operands, drop_unused, move_before, name_of, own_program, programs_of, with_results
+from irc.tiling.launches import add_operands, drop_unused, move_before, own_program, programs_of, with_results
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,21 @@ class FuseEpiloguesPass(Pass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for launch in [each for each in op.walk() if isinstance(each, LaunchOp)]:
-            if name_of(launch) in programs_of(op):
+            if launch.program_name in programs_of(op):
                 _fuse(op, launch)
 
 
 def _fuse(module: ModuleOp, launch: LaunchOp) -> None:
     is_changed = False
     for number in range(len(launch.outputs)):
-        if not takes_epilogue(programs_of(module)[name_of(launch)], number):
+        if not takes_epilogue(programs_of(module)[launch.program_name], number):
             continue
         if (epilogue := epilogue_of(launch, launch.outputs[number])) is not None:
             is_changed = True
             launch = _added(launch, own_program(module, launch), number, epilogue)
     if is_changed:
         remove_dead_code(module)
-        drop_unused(launch, programs_of(module)[name_of(launch)])
+        drop_unused(launch, programs_of(module)[launch.program_name])
         remove_dead_code(module)
 
 

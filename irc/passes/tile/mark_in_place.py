@@ -33,10 +33,7 @@ class MarkInPlacePass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [each for each in op.ops if isinstance(each, FuncOp) and donations(each)]
         launched = {
-            launch.callee.root_reference.data
-            for function in functions
-            for launch in function.walk()
-            if isinstance(launch, LaunchOp)
+            launch.program_name for function in functions for launch in function.walk() if isinstance(launch, LaunchOp)
         }
         for program in op.ops:
             if isinstance(program, tile.ProgramOp) and program.sym_name.data in launched:

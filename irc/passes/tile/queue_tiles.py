@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from irc.analysis.invariants import LAID_OUT
 from irc.dialects import tile
-from irc.dialects.kernel import LaunchOp
 from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
 from irc.ir.properties import number, numbers, values_of
@@ -24,6 +22,7 @@ from irc.layout.shared import SharedLayout
 from irc.scheduling.channels import filled_in
 from irc.scheduling.grids import has_rounds
 from irc.support.diagnostics import IrcError
+from irc.tiling.launches import add_counters
 
 TICKETS = 2
 """Stages of the channel of tickets: the partition that loads is up to as many tiles ahead."""
@@ -57,14 +56,7 @@ class QueueTilesPass(Pass):
             _queue(program, loops, counter)
             queued.add(program.sym_name.data)
         if queued:
-            launch_with_counters(op, queued)
-
-
-def launch_with_counters(module: ModuleOp, programs: Collection[str]) -> None:
-    """Gives each launch of the programs of these names a counter of its own, as its last result."""
-    for launch in [op for op in ops_in(module) if isinstance(op, LaunchOp)]:
-        if launch.callee.root_reference.data in programs:
-            _launch_with_counter(launch)
+            add_counters(op, queued)
 
 
 def _dynamic(program: tile.ProgramOp) -> list[tile.ForTilesOp]:
@@ -79,13 +71,6 @@ def _add_counter(program: tile.ProgramOp) -> SSAValue:
     program.sums = numbers([*values_of(program.sums), counter.index])
     program.results_count = number(program.result_count + 1)
     return counter
-
-
-def _launch_with_counter(launch: LaunchOp) -> None:
-    types = [*(result.type for result in launch.outputs), TensorType(i32, [1])]
-    made = LaunchOp(launch.callee, launch.inputs, types, location=launch.location)
-    made.attributes |= launch.attributes
-    Rewriter.replace_op(launch, made, made.outputs[:-1])
 
 
 def _queue(program: tile.ProgramOp, loops: list[tile.ForTilesOp], counter: SSAValue) -> None:

@@ -32,7 +32,7 @@ class RaiseProgramsPass(Pass):
         programs = {each.sym_name.data: each for each in op.ops if isinstance(each, tile.ProgramOp) and is_whole(each)}
         for function in [each for each in op.ops if isinstance(each, FuncOp)]:
             for launch in [each for each in function.walk() if isinstance(each, LaunchOp)]:
-                if (program := programs.get(launch.callee.root_reference.data)) is not None:
+                if (program := programs.get(launch.program_name)) is not None:
                     _raise(launch, program)
         for program in programs.values():
             program.detach()

@@ -38,7 +38,7 @@ class ShareProgramsPass(Pass):
             program.detach()
             program.erase()
         for launch in [each for each in ops_in(op) if isinstance(each, LaunchOp)]:
-            name = launch.callee.root_reference.data
+            name = launch.program_name
             if name in shared:
                 launch.callee = SymbolRefAttr(shared[name])
 
