@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType
@@ -17,7 +18,7 @@ from xdsl.ir.affine import (
 )
 
 from irc.analysis.index_values import multiple_of
-from irc.analysis.intervals import Interval, of_binary
+from irc.analysis.intervals import Interval, added, joined, multiplied, of_binary
 from irc.dialects import tile
 from irc.dialects.scalar import CheckIndexOp
 from irc.dialects.tile.types import element_type_of, shape_of
@@ -78,8 +79,7 @@ class IndexRanges:
             case arith.ExtUIOp():
                 return self._if_not_negative(op.input)
             case arith.SelectOp():
-                a, b = self.of(op.lhs), self.of(op.rhs)
-                return min(a[0], b[0]), max(a[1], b[1])
+                return joined(self.of(op.lhs), self.of(op.rhs))
             case Operation() if len(op.operands) == 2:
                 return of_binary(op, self.of(op.operands[0]), self.of(op.operands[1]))
             case _:
@@ -123,10 +123,9 @@ def _width(type: Attribute) -> int:
 def _of_expression(expr: AffineExpr, dims: Sequence[Interval], symbols: Sequence[Interval]) -> Interval:
     form = linear_form(expr, len(dims), len(symbols))
     if form is not None:
-        low = high = form.constant
-        for factor, (least, most) in zip(form.factors, (*dims, *symbols), strict=True):
-            low, high = low + min(factor * least, factor * most), high + max(factor * least, factor * most)
-        return low, high
+        terms = zip(form.factors, (*dims, *symbols), strict=True)
+        first = (form.constant, form.constant)
+        return reduce(added, (multiplied((factor, factor), numbers) for factor, numbers in terms), first)
     match expr:
         case AffineConstantExpr():
             return expr.value, expr.value
@@ -143,10 +142,9 @@ def _of_expression(expr: AffineExpr, dims: Sequence[Interval], symbols: Sequence
 def _of_sides(kind: AffineBinaryOpKind, a: Interval, b: Interval) -> Interval:
     match kind:
         case AffineBinaryOpKind.Add:
-            return a[0] + b[0], a[1] + b[1]
+            return added(a, b)
         case AffineBinaryOpKind.Mul:
-            ends = [x * y for x in a for y in b]
-            return min(ends), max(ends)
+            return multiplied(a, b)
         case _ if b[0] != b[1] or b[0] <= 0:
             return _every(IntegerType(64))
         case AffineBinaryOpKind.FloorDiv:

@@ -129,7 +129,23 @@ def _if_not_negative(interval: Interval | None) -> Interval | None:
 
 
 def _joined(a: Interval | None, b: Interval | None) -> Interval | None:
-    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+    return None if a is None or b is None else joined(a, b)
+
+
+def joined(a: Interval, b: Interval) -> Interval:
+    """The numbers of either interval."""
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def added(a: Interval, b: Interval) -> Interval:
+    """The sums of two numbers."""
+    return a[0] + b[0], a[1] + b[1]
+
+
+def multiplied(a: Interval, b: Interval) -> Interval:
+    """The products of two numbers."""
+    ends = [x * y for x in a for y in b]
+    return min(ends), max(ends)
 
 
 def _difference(a: Interval | None, b: Interval | None) -> Interval | None:
@@ -148,12 +164,11 @@ def of_binary(op: Operation, a: Interval | None, b: Interval | None) -> Interval
         case _ if a is None or b is None:
             return None
         case arith.AddiOp():
-            return a[0] + b[0], a[1] + b[1]
+            return added(a, b)
         case arith.SubiOp():
             return _difference(a, b)
         case arith.MuliOp():
-            ends = [x * y for x in a for y in b]
-            return min(ends), max(ends)
+            return multiplied(a, b)
         case arith.ShLIOp() if b[0] >= 0 and b[1] < 64:
             ends = [x << y for x in a for y in b]
             return min(ends), max(ends)
