@@ -126,7 +126,10 @@ def _arguments() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_common(
-        parser, suites="memory", repetitions="21; of first calls 1", lists="print the rows with their bars and exit"
+        parser,
+        suites="memory; --json takes one",
+        repetitions="21; of first calls 1",
+        lists="print the rows with their bars and exit",
     )
     parser.add_argument(
         "--peers",
@@ -149,7 +152,7 @@ def _add_common(parser: argparse.ArgumentParser, *, suites: str, repetitions: st
         "--suite",
         action="append",
         metavar="NAME|FILE",
-        help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: {suites}); --json takes one",
+        help=f"what to run: {', '.join(known_suites())}, or a .toml file (default: {suites})",
     )
     parser.add_argument(
         "--filter",

@@ -110,9 +110,12 @@ class _Slope:
         y: Tensor,
         log_sum_exp: Tensor,
         bias: Tensor | None,
-        *options: Any,
+        words: Tensor | None,
+        causal: bool,
+        window: int | None,
+        scale: float,
+        dropout: float,
     ) -> _Slope:
-        words, causal, window, scale, dropout = options
         batches, bias = k.ndim - 2, bias_apart(bias, q, k)
         total = (wide(g) * wide(y)).sum(-1)
         q, g, sums, total = (apart(x, k) for x in (q, g, log_sum_exp, total))
