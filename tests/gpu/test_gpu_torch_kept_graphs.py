@@ -68,7 +68,7 @@ def said(folder: Path, device: str, *options: bool) -> dict[str, Any]:
     own = {"IRC_CACHE_DIR": str(folder / "irc"), "TORCHINDUCTOR_CACHE_DIR": str(folder / "torch")}
     done = subprocess.run(
         [sys.executable, file, device, *map(str, options)],
-        env={**os.environ, **own, "IRC_KEPT_GRAPHS": "on"},
+        env={**os.environ, **own},
         capture_output=True,
         text=True,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from irc.runtime.driver import is_present
 from irc.support.diagnostics import IrcError
 from irc_tools.bench import before, tree
 from irc_tools.bench.bars import BEFORE
-from irc_tools.bench.before import ROOT, TreeProcess, TreeRow, compare_trees, rows_of
+from irc_tools.bench.before import TreeProcess, TreeRow, compare_trees, rows_of
 from irc_tools.bench.command import main
 from irc_tools.bench.record import RowRecord
 from irc_tools.bench.rows import Row
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import load_suite
 from irc_tools.bench.timing import Settings
+from irc_tools.machine_code import ROOT, environment_of
 
 PROGRAM = "func f(x: f32[64]) -> f32[64] { return exp(x) }"
 SETTINGS = Settings(repetitions=2, block_seconds=1e-3, check=False)
@@ -121,6 +123,12 @@ def test_processes_of_this_tree_answer() -> None:
         process.ask("close")
     finally:
         process.close()
+
+
+def test_libraries_of_pythonpath_are_found_by_other_trees(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tools"), "", str(tmp_path / "site")]))
+    folders = [str(tmp_path / name) for name in (".", "frontend", "tools", "site")]
+    assert environment_of(tmp_path)["PYTHONPATH"].split(os.pathsep) == folders
 
 
 def test_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

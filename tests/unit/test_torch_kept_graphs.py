@@ -34,7 +34,7 @@ def caches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
     monkeypatch.setenv("IRC_CACHE_DIR", str(tmp_path / "irc"))
     monkeypatch.setenv("IRC_TARGET", "interpret")
-    monkeypatch.setenv("IRC_KEPT_GRAPHS", "on")
+    monkeypatch.delenv("IRC_KEPT_GRAPHS", raising=False)
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
@@ -292,7 +292,7 @@ def _arrays(node: Any) -> list[Tensor]:
     return [x for x in (values if isinstance(values, list | tuple) else [values]) if isinstance(x, Tensor)]
 
 
-def test_nothing_is_kept_where_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("IRC_KEPT_GRAPHS")
+def test_nothing_is_kept_where_it_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRC_KEPT_GRAPHS", "off")
     for _ in range(2):
         assert first_call(Net(), torch.randn(2, 3, 8, 8))[1] == ""

@@ -29,6 +29,10 @@ from irc_tools.bench.suite import load_suite
 from irc_tools.errors import guarded
 from irc_tools.tables import print_table
 
+ROOT = Path(__file__).parents[2]
+FOLDERS = (".", "frontend", "tools")
+"""Of a checkout, with its packages."""
+
 ARCH = "sm_90a"
 SUITES = ("memory", "gemm", "launches", "attention", "convolution", "windows")
 
@@ -93,10 +97,18 @@ def write_of(revision: str, folder: Path, names: Sequence[str], scratch: Path) -
     try:
         # This file, which that commit may not have; -P, so that modules beside it are not taken for Python's own.
         command = [sys.executable, "-P", __file__, "--write", str(folder), *(f"--suite={name}" for name in names)]
-        paths = os.pathsep.join(str(tree / part) for part in (".", "frontend", "tools"))
-        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": paths}, cwd=tree)
+        subprocess.run(command, check=True, env=environment_of(tree), cwd=tree)
     finally:
         subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def environment_of(tree: Path) -> dict[str, str]:
+    """That of a process with the packages of a checkout in place of this one's. Other folders of `PYTHONPATH` stay:
+    libraries may be in them."""
+    this = {(ROOT / part).resolve() for part in FOLDERS}
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    paths = [*(str(tree / part) for part in FOLDERS), *(path for path in given if Path(path).resolve() not in this)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def compare(old: Path, new: Path) -> list[list[str]]:

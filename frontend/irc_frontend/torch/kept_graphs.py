@@ -282,8 +282,8 @@ def kept_compiler(compiler: Callable[..., KeptGraph]) -> Any:
 def why_not_kept(module: GraphModule, inputs: Sequence[Any]) -> str | None:
     """Why what AOTAutograd makes of a graph of torch's functions is not looked for in torch's cache, which refuses
     graphs on its own; None where it is."""
-    if os.environ.get("IRC_KEPT_GRAPHS") != "on":
-        return "nobody asked for it"
+    if os.environ.get("IRC_KEPT_GRAPHS") == "off":
+        return "IRC_KEPT_GRAPHS is off"
     if not _has_cache():
         return "this torch has no such cache"
     if cache_folder() is None:

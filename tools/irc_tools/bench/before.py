@@ -26,9 +26,8 @@ from irc_tools.bench.rows import Row, Summary
 from irc_tools.bench.statistics import IRC
 from irc_tools.bench.suite import FOLDER
 from irc_tools.bench.timing import Settings
-from irc_tools.machine_code import text_of
+from irc_tools.machine_code import ROOT, environment_of, text_of
 
-ROOT = Path(__file__).parents[3]
 BAR = Bar(1.0, BEFORE, of_time=False)
 SUMMARY = Summary("", "geomean", BAR)
 BLOCKS = 3
@@ -63,11 +62,10 @@ class TreeProcess:
         self._root = root
         if not (root / "tools" / "irc_tools" / "bench" / "case.py").is_file():
             raise IrcError(f"{root} is no checkout of irc", hint="git worktree add FOLDER COMMIT makes one")
-        folders = [str(root / name) for name in (".", "frontend", "tools")]
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("tree.py"))],
             cwd=root,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+            env=environment_of(root),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
