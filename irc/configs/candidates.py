@@ -63,6 +63,9 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             chosen = choose_windows(kernel, machine)
         case Anchor.MAP:
             chosen = choose_map([shape_of(value) for value in kernel.outputs], kernel, machine)
+            if chosen.occupancy is None:
+                yield chosen.replace(evict_last=evict_last(kernel, machine))
+                return
     config = given.completed(chosen)
     assert config.warps is not None
     chosen = with_registers(chosen, config.warps * machine.warp_size, _blocks(kernel, config), machine)
@@ -73,6 +76,7 @@ def _blocks(kernel: FusedOp, config: ConfigAttr) -> int:
     """Of a kernel that memory bounds."""
     assert config.tile is not None
     if kernel.kind is Anchor.REDUCE:
-        return ceil_div(reduction_of(kernel).rows, config.tile["d"]) * (config.split or 1)
+        reduction = reduction_of(kernel)
+        return ceil_div(reduction.rows * reduction.together, config.tile["d"]) * (config.split or 1)
     elements = max((prod(shape_of(value)) for value in kernel.outputs), default=1)
     return ceil_div(elements, max(1, prod(config.tile.values())))

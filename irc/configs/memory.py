@@ -96,6 +96,18 @@ Where nothing says how many blocks share an SM, ptxas leaves a thread 32 to 40 r
 before them: on an H100 a pool of maxima took 103 us for 85, a permutation of bytes 118 for 107, a sum of 64 arrays 4.3
 for 2.1."""
 
+WAITING_THREADS = 768
+"""Threads of an SM of permutations that read small operands as well, which come out of caches: more warps wait for them.
+On an H200 maps in permuted tiles with four operands took 196 us for 158 and 71.7 for 62.8, with three 77.1 for 73.6."""
+
+FEW_ELEMENTS = 32
+"""Of a thread that does so in the registers that are left: with 64 one spilled 2.5 KB."""
+
+FEW_PLACES = 4
+"""Where a map reads an operand for an element, and ptxas chooses its registers: it needs no more, and more threads share
+an SM. With 64 registers each, or 128, a bilinear resampling took 764 us for 711 on an H200, a sum of three operands in
+odd rows 117 for 113, a norm's map behind its product 122 for 118."""
+
 MAP_THREADS = 256
 MAP_BYTES_PER_THREAD = 32
 """Bytes that each thread reads and writes at least. On an H200 one access of 16 bytes each way in 256 threads reaches
@@ -257,7 +269,12 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     words = max(loaded, MAX_LOADED / unrolled.most_elements)
     while height * width * words > MAX_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
-    return ConfigAttr.of(tile=TileSizes(result=height, operand=width), warps=PERMUTE_WARPS, schedule="grid")
+    threads = PERMUTE_WARPS * 32
+    is_small = [1 < prod(shape_of(value)) < elements / LARGE for value in kernel.inputs]
+    waits = any(is_small) and height * width <= FEW_ELEMENTS * threads
+    occupancy = WAITING_THREADS // threads if waits else None
+    tile = TileSizes(result=height, operand=width)
+    return ConfigAttr.of(tile=tile, warps=PERMUTE_WARPS, schedule="grid", occupancy=occupancy)
 
 
 def _words(value: SSAValue) -> float:
@@ -291,7 +308,8 @@ def choose_map(shapes: list[tuple[int, ...]], kernel: FusedOp, machine: Target) 
     while run > 128 and ceil_div(elements, run) < machine.sms:
         run //= 2
         warps = max(1, min(warps, run // (32 * min(each, 2))))
-    occupancy = HOLDING_THREADS // (warps * machine.warp_size) if max(unrolled.places, default=1) > 1 else None
+    holds = max(unrolled.places, default=1) > FEW_PLACES
+    occupancy = HOLDING_THREADS // (warps * machine.warp_size) if holds else None
     return ConfigAttr.of(tile=TileSizes(d=run), warps=warps, schedule="grid", occupancy=occupancy)
 
 

@@ -108,7 +108,7 @@ class Model:
         """The steps along K of a tile, in the mean of the tiles of the SM that has most of the last ones along N."""
         product, whole = self._product, self._mainloop(blocking)
         outside = -product.n % blocking.columns if product.rhs_along == "n" and product.n > blocking.columns else 0
-        if not outside or (product.batch == 1 and not product.is_grouped):
+        if not outside or product.batch == 1 or product.is_grouped:
             return whole
         rounds = ceil_div(self._tiles(blocking), self._machine.sms)
         share = max(self._last_tiles(blocking), 1 / rounds)

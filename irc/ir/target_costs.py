@@ -117,7 +117,8 @@ class WarpGroupCosts:
     """The same of columns of the last tile along N, of many matrices whose right operands are contiguous along N: whole
     boxes lie outside. On an H100 64 products of 128 x 4096 x 4096 take 495 us in tiles of 128 x 192, which have such
     columns, and 371 in those of 128 x 256; 64 of 1024 cubed 244 and 200. One of 5120 cubed does not: 351 and 363. No
-    tile was timed by itself (benchmarks/results/2026-11-28-h100-notes.md)."""
+    tile was timed by itself (benchmarks/results/2026-11-28-h100-notes.md). Products in groups do not either: even ones
+    take as long by both on an H200, and 64 drawn ones 283 us by the first, 315 by the second."""
     cool: float = 0.87
     """What an SM loads in a cycle of a cool chip, by what it does in one of a chip that products have heated up for
     long: the clock of SMs is faster then, and that of the L2 cache is not. An H100 multiplies 4096 cubed in 202 us in
