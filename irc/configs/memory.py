@@ -97,16 +97,16 @@ before them: on an H100 a pool of maxima took 103 us for 85, a permutation of by
 for 2.1."""
 
 WAITING_THREADS = 768
-"""Threads of an SM of permutations that read small operands as well, which come out of caches: more warps wait for them.
-On an H200 maps in permuted tiles with four operands took 196 us for 158 and 71.7 for 62.8, with three 77.1 for 73.6."""
+"""Threads of an SM of permutations that read small operands as well, which come out of caches: more warps wait then. On
+an H200 maps in permuted tiles with four operands took 196 us for 158 and 71.7 for 62.8, with three 77.1 for 73.6."""
 
 FEW_ELEMENTS = 32
 """Of a thread that does so in the registers that are left: with 64 one spilled 2.5 KB."""
 
 FEW_PLACES = 4
-"""Where a map reads an operand for an element, and ptxas chooses its registers: it needs no more, and more threads share
-an SM. With 64 registers each, or 128, a bilinear resampling took 764 us for 711 on an H200, a sum of three operands in
-odd rows 117 for 113, a norm's map behind its product 122 for 118."""
+"""Where a map reads an operand for an element, and ptxas chooses its registers: more threads share an SM then. With 64
+registers each, or 128, a bilinear resampling took 764 us for 711 on an H200, a sum of three operands in odd rows 117
+for 113, a norm's map behind its product 122 for 118."""
 
 MAP_THREADS = 256
 MAP_BYTES_PER_THREAD = 32
