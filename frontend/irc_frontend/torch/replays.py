@@ -36,7 +36,19 @@ from irc_frontend.torch.automatic import Automatic, room
 from irc_frontend.torch.captures import Capture, Captured, captured, captured_unnoticed, is_capturing
 from irc_frontend.torch.collectives import is_issue
 from irc_frontend.torch.division import writes_of
-from irc_frontend.torch.lending import Copies, Lender, Lent, Result, View, given, lent, planned, storage_of
+from irc_frontend.torch.lending import (
+    Copies,
+    Lender,
+    Lent,
+    Result,
+    View,
+    copied_together,
+    copy,
+    given,
+    lent,
+    planned,
+    storage_of,
+)
 from irc_frontend.torch.rules import value_of
 
 MAX_CAPTURES = 8
@@ -94,6 +106,7 @@ class _Recording:
             for number in self._copied:
                 self._read[number] = _copy(arguments[number])
         self._inputs = [self._read[number] for number in self._copied]
+        self._launches = copied_together(self._inputs)
         self._results: Sequence[Result] = ()
         self._lent: list[tuple[int, Lent]] = []
         self._copies = Copies()
@@ -140,8 +153,7 @@ class _Recording:
 
     def replay(self, arguments: Sequence[Any]) -> list[Any]:
         assert self._graph is not None
-        if self._copied:
-            torch.ops.aten._foreach_copy_.default(self._inputs, [arguments[number] for number in self._copied])
+        copy(self._launches, self._inputs, [arguments[number] for number in self._copied])
         self._graph.replay()
         if self._written:  # as an op of torch that writes says it
             torch.autograd.graph.increment_version([arguments[number] for number in self._written])
