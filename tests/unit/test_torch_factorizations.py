@@ -30,6 +30,17 @@ def drawn(*shape: int) -> Tensor:
 def expect_same(op: Any, *args: Any, **options: Any) -> None:
     found, expected = {**FACTORIZATIONS, **SYMMETRIC}[op](*args, **options), op(*args, **options)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    expect_strides(found, expected)
+
+
+def expect_strides(found: Any, expected: Any) -> None:
+    """They are the same along each axis of several elements."""
+    if not isinstance(found, Tensor):
+        for pair in zip(found, expected, strict=True):
+            expect_strides(*pair)
+    elif found.numel():
+        axes = [axis for axis, extent in enumerate(found.shape) if extent > 1]
+        assert [*map(found.stride, axes)] == [*map(expected.stride, axes)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -165,3 +176,16 @@ def test_errors_are_those_of_torch(function: Callable[[Tensor], Any], x: Tensor)
     with pytest.raises(RuntimeError) as found:
         torch.compile(function, backend="irc")(x)
     assert (type(found.value), str(found.value)) == (type(expected.value), str(expected.value))
+
+
+def test_results_of_a_program_lie_as_those_of_torch() -> None:
+    """So what is traced of their strides holds: a view of the transpose as a row, and the transpose itself."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        inverse = torch.linalg.inv(x)
+        return inverse, inverse.mT.view(-1), torch.linalg.cholesky(x).mT, *torch.linalg.qr(x)
+
+    x = drawn(2, 4, 4) @ drawn(2, 4, 4).mT + 4 * torch.eye(4)
+    found, expected = torch.compile(function, backend="irc")(x), function(x)
+    torch.testing.assert_close(found, expected)
+    expect_strides(found, expected)

@@ -8,12 +8,15 @@ those, and all on a GPU, stay with torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._guards import detect_fake_mode
+from torch._subclasses import FakeTensorMode
 from torch.fx import Graph
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 aten = torch.ops.aten
 
@@ -28,20 +31,31 @@ def decomposition(
     *ops: Any, into: dict[Any, Callable[..., Any]] = FACTORIZATIONS, checks: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers the decorated function for small matrices. All others stay whole, and so does what checks errors, as
-    all calls do or those with `check_errors`, where the check would not stay."""
+    all calls do or those with `check_errors`, where the check would not stay. Results have the strides of torch's."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def decomposed(*args: Any, **options: Any) -> Any:
+        def decomposed(op: Any, *args: Any, **options: Any) -> Any:
             tensors = [each for each in (*args, *options.values()) if isinstance(each, Tensor)]
             if (checks or options.get("check_errors")) and not checks_stay():
                 return NotImplemented
-            return function(*args, **options) if all(map(_is_small, tensors)) else NotImplemented
+            if not all(map(_is_small, tensors)):
+                return NotImplemented
+            with disable_proxy_modes_tracing(), detect_fake_mode(tensors) or FakeTensorMode(allow_non_fake_inputs=True):
+                promised = op(*args, **options)  # shapes and strides, which no graph records
+            return _with_strides(function(*args, **options), promised)
 
-        into.update(dict.fromkeys(ops, decomposed))
-        return decomposed
+        into.update({op: partial(decomposed, op) for op in ops})
+        return function
 
     return register
+
+
+def _with_strides(found: Any, promised: Any) -> Any:
+    """Results in the order of axes that torch's op gives them: it writes matrices column by column."""
+    if not isinstance(found, Tensor):
+        return tuple(map(_with_strides, found, promised))
+    order = sorted(range(found.ndim), key=promised.stride, reverse=True)
+    return found.permute(order).contiguous().permute([order.index(axis) for axis in range(found.ndim)])
 
 
 def _is_small(x: Tensor) -> bool:
