@@ -193,11 +193,28 @@ class RegionTrace:
         iteration, source = iteration_of(op), op.operands[operand]
         at, access = point(iteration, coords), iteration.inputs[operand]
         symbols: list[Lin] = []
+        gathered: list[tuple[SSAValue, Coords, int]] = []
         for symbol, index in enumerate(access.indices):
             axis = access.map.results.index(AffineExpr.symbol(symbol))
             where = applied(iteration.inputs[index].map, at)
-            symbols.append(self._gathered(op.operands[index], where, shape_of(source.type)[axis]))
-        return self.at(source, applied(access.map, at, tuple(symbols)))
+            gathered.append((op.operands[index], where, shape_of(source.type)[axis]))
+            symbols.append(self._gathered(*gathered[-1]))
+        node = self.at(source, applied(access.map, at, tuple(symbols)))
+        found = [self._checked(node, *each) for each in gathered]
+        tests = tuple(test for test in found if test is not None)
+        beyond = Constant(node.source, node.location, 0)
+        return Choose(node.source, location_of(op), tests, node, beyond) if tests else node
+
+    def _checked(self, node: Node, indices: SSAValue, at: Coords, extent: int) -> Test | None:
+        """What asks for an index that is checked, where the element that it is of does not: that of the only row, or of
+        rows that are all the same."""
+        index = self.at(indices, at)
+        if not any(isinstance(each, Apply) and each.op.name == "nd.check_indices" for each in walk_nodes([index])):
+            return None
+        lins = (lin for each in walk_nodes([node]) for lin in each.coords())
+        if any(isinstance(atom, Sym) and self.gathers[atom] is index for lin in lins for atom in atoms(lin)):
+            return None
+        return Test(self._gathered(indices, at, extent + 1), None, extent)
 
     def _reduced(self, op: Operation, coords: Coords) -> Node:
         source, iteration = op.operands[0], iteration_of(op)

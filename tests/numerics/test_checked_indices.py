@@ -33,6 +33,9 @@ PROGRAMS = {
     "indices of two parts": f"f32[{COUNT + 5}, {COLUMNS}] "
     f"{{ return take(x, concat([{CHECKED}, cast(check_indices(k - 1, 0, {ROWS}), i64)], axis=0)) }}",
     "indices of indices": f"f32[5, {COLUMNS}] {{ return take(x, check_indices(take(i, check_indices(k - 1, 0, {COUNT})) - 1, 0, {ROWS})) }}",
+    "the only row": f"f32[5, {COLUMNS}] {{ return exp(take(x[:1], check_indices((k + 26) // 27 - 1, 0, 1))) }}",
+    "rows that are all the same": f"f32[{COUNT}, 3] {{ return take(ones([{ROWS}, 3], f32), {CHECKED}) }}",
+    "a row that is spread": f"f32[{COUNT}, {COLUMNS}] {{ return take(broadcast(x[0], [{ROWS}, {COLUMNS}]), {CHECKED}) }}",
     "a scatter": f"f32[{ROWS}, {COLUMNS}] {{ return scatter_add(x, {CHECKED}, 1) }}",
     "from the end": f"i64[{COUNT}] {{ return check_indices(i - 10, -9, {ROWS}) }}",
 }
@@ -53,7 +56,12 @@ def test_kernels_check_what_arrays_have(name: str) -> None:
     np.testing.assert_allclose(ours(*given), evaluate(module, given)[0], rtol=1e-5, atol=1e-5)
     for found, wanted in zip(program.run(given, None), evaluate(module, given), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
-    read = {"a class of each row": [2], "indices of two parts": [1, 3], "indices of indices": [3]}.get(name, [1])
+    read = {
+        "a class of each row": [2],
+        "indices of two parts": [1, 3],
+        "indices of indices": [3],
+        "the only row": [3],
+    }.get(name, [1])
     for place, wrong in [(place, wrong) for place in read for wrong in (0, 100)]:
         bad = [each.copy() for each in given]
         bad[place][-1] = wrong

@@ -150,6 +150,8 @@ def test_signs_and_casts_to_bytes_of_all_numbers(dtype: torch.dtype) -> None:
 READS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "cross_entropy": lambda x, i: nn.functional.cross_entropy(x, i),
     "embedding": lambda x, i: nn.functional.embedding(i, x),
+    "embedding of one row": lambda x, i: nn.functional.embedding(i, x.sum(0, keepdim=True).expand(5, 5)),
+    "embedding of equal rows": lambda x, i: nn.functional.embedding(i, torch.ones(5, 2)),
     "gather": lambda x, i: x.gather(1, i[:, None]),
     "index": lambda x, i: x[i, i],
     "index_add": lambda x, i: x.index_add(0, i, torch.ones(5, 5)),

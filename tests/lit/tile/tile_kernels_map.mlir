@@ -135,6 +135,20 @@ func.func @checked(%x: tensor<50x64xf32>, %j: tensor<31xi32>) -> tensor<31x64xf3
   func.return %r : tensor<31x64xf32>
 }
 
+// The only row is read without the index, which is checked all the same.
+// CHECK-LABEL: tile.program @only_0
+// CHECK:         [[ROW:%[0-9]+]] = tile.load %a[{{.*}}] {map = affine_map<(d0, d1) -> (d1)>}
+// CHECK:           scalar.check_index {{.*}} 0 to 1 : i32
+// CHECK:         tile.map [[ROW]], {{%[0-9]+}}
+func.func @only(%x: tensor<1x64xf32>, %j: tensor<31xi32>) -> tensor<31x64xf32> {
+  %r = kernel.fused @only_0 map (%a = %x : tensor<1x64xf32>, %i = %j : tensor<31xi32>) -> tensor<31x64xf32> {
+    %k = nd.check_indices %i {low = 0, high = 1} : tensor<31xi32>
+    %t = nd.take %a, %k {axis = 0} : (tensor<1x64xf32>, tensor<31xi32>) -> tensor<31x64xf32>
+    kernel.yield %t : tensor<31x64xf32>
+  }
+  func.return %r : tensor<31x64xf32>
+}
+
 // A dimension of which one element fits, 3, takes no place in a tile: the next one out fills it.
 // CHECK-LABEL: tile.program @joined_0
 // CHECK:         tile.for_tiles {{.*}} extents [16, 1024, 3, 12, 64] steps [1, 32, 1, 4, 64] {
