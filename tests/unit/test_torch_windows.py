@@ -68,14 +68,33 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("counts", [(2, 3), (2, 5), (2, 2, 3)])
-def test_what_is_not_finite_stays_in_its_windows(counts: tuple[int, ...]) -> None:
-    pool = F.adaptive_avg_pool2d if len(counts) == 2 else F.adaptive_avg_pool3d
-    x = torch.randn(2, 3, 5, 7, 8)
-    x[0, 0, 0, 0, 0], x[1, 1, 4, 6, 7] = float("nan"), float("inf")
-    x = x if len(counts) == 3 else x.flatten(1, 2)
-    found = torch.compile(pool, backend="irc")(x, counts)  # pyright: ignore[reportArgumentType]
-    torch.testing.assert_close(found, pool(x, counts), equal_nan=True)  # pyright: ignore[reportArgumentType]
+WINDOWS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "means": (lambda x: F.adaptive_avg_pool2d(x, (2, 3)), (2, 15, 7, 8)),
+    "means of one row more": (lambda x: F.adaptive_avg_pool2d(x, (2, 5)), (2, 15, 7, 8)),
+    "means of more places than elements": (lambda x: F.adaptive_avg_pool2d(x, (9, 3)), (2, 15, 7, 8)),
+    "means of volumes": (lambda x: F.adaptive_avg_pool3d(x, (2, 2, 3)), (2, 3, 5, 7, 8)),
+    **{name: case for name, case in CASES.items() if "antialiased" in name},
+    "antialiased, more": (lambda x: F.interpolate(x, (23, 9), mode="bilinear", antialias=True), (2, 3, 7, 8)),
+    "antialiased cubic, one": (
+        lambda x: F.interpolate(x, (1, 2), mode="bicubic", antialias=True, align_corners=True),
+        (2, 3, 7, 8),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_what_is_not_finite_stays_in_its_windows(name: str) -> None:
+    """Of an array, and of a gradient."""
+    function, shape = WINDOWS[name]
+    x = torch.randn(shape)
+    x[(0,) * x.ndim], x[tuple(extent - 1 for extent in shape)] = float("nan"), float("inf")
+    x = x.requires_grad_()
+    found, expected = torch.compile(function, backend="irc")(x), function(x)
+    torch.testing.assert_close(found, expected, equal_nan=True)
+    grad = torch.randn(expected.shape)
+    grad[(0,) * x.ndim], grad[tuple(extent // 2 for extent in grad.shape)] = float("nan"), float("inf")
+    found, expected = (torch.autograd.grad(each, x, grad) for each in (found, expected))
+    torch.testing.assert_close(found, expected, equal_nan=True)
 
 
 TURNED = torch.tensor([[[0.8, -0.7, 0.1], [0.7, 0.9, -0.4]], [[1.5, 0.0, 0.3], [0.2, 1.1, 0.0]]])

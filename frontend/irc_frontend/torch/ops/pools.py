@@ -119,21 +119,28 @@ class Adaptive:
         starts, ends = (_along(each, self.axis, number.ndim) for each in (self.starts, self.ends))
         return ir.minimum(starts + number, ends - 1)
 
-    def mean(self, x: Tensor) -> Tensor:
+    @property
+    def lengths(self) -> Tensor:
+        return self.ends - self.starts
+
+    def sum(self, x: Tensor) -> Tensor:
         """A reduction over the places of each window, which are gathered side by side."""
         places = self.starts.reshape(-1, 1) + ir.arange(self.size)
-        windows = ir.take(x, ir.minimum(places, self.extent - 1), self.axis)
-        behind = [1] * (x.ndim - self.axis - 1)
-        is_inside = (places < self.ends.reshape(-1, 1)).reshape(*places.shape, *behind)
-        total = ir.where(is_inside, windows, 0.0).sum(self.axis + 1)
-        return total / (self.ends - self.starts).reshape(-1, *behind).astype(x.element)
+        return summed(x, self.axis, places, places < self.ends.reshape(-1, 1))
 
-    def means(self, element: str) -> Tensor:
-        """The matrix by which the extent becomes the count: a row has the weights of a window's elements."""
-        places = ir.arange(self.extent).reshape(1, -1)
-        starts, ends = self.starts.reshape(-1, 1), self.ends.reshape(-1, 1)
-        lengths = (ends - starts).astype(element)
-        return ir.where((places >= starts) & (places < ends), 1 / lengths, 0.0)
+    @property
+    def transposed(self) -> Adaptive:
+        """The windows of the places that have an element in their windows, by element."""
+        return Adaptive(self.axis, self.count, self.extent)
+
+
+def summed(x: Tensor, axis: int, places: Tensor, is_inside: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Sums along an axis of the elements at places[count, size] that are inside, each times its weight[count, size]. No
+    other counts: it may be no number."""
+    shape = (*places.shape, *[1] * (x.ndim - axis - 1))
+    found = ir.take(x, places, axis, mode="clip")
+    found = found if weights is None else found * weights.reshape(*shape)
+    return ir.where(is_inside.reshape(*shape), found, 0.0).sum(axis + 1)
 
 
 def _at(axis: int, key: slice) -> tuple[slice, ...]:
@@ -396,8 +403,13 @@ def _adaptive_mean(x: Tensor, counts: Sequence[int]) -> Tensor:
         parts = [size for along in windows for size in (along.count, along.extent // along.count)]
         return x.reshape(*x.shape[:-rank], *parts).mean(tuple(range(1 - 2 * rank, 0, 2)))
     for along in windows:
-        x = along.mean(x)
+        x = _divided_by(along.sum(x), along)
     return x
+
+
+def _divided_by(x: Tensor, along: Adaptive) -> Tensor:
+    """What each window has, divided by its length."""
+    return x / _along(along.lengths, along.axis, x.ndim).astype(x.element)
 
 
 def _register_adaptive_mean_backward(rank: int, op: Any) -> None:
@@ -405,14 +417,9 @@ def _register_adaptive_mean_backward(rank: int, op: Any) -> None:
     def record(grad: Tensor, x: Tensor) -> Tensor:
         total = wide(grad)
         for along in _adaptive(x, grad.shape[grad.ndim - rank :]):
-            total = multiplied(total, along.means(total.element), along.axis)
+            total = along.transposed.sum(_divided_by(total, along))
         return total
 
 
 _register_adaptive_mean_backward(2, aten._adaptive_avg_pool2d_backward.default)
 _register_adaptive_mean_backward(3, aten._adaptive_avg_pool3d_backward.default)
-
-
-def multiplied(x: Tensor, matrix: Tensor, axis: int) -> Tensor:
-    """x by the matrix along one axis."""
-    return ir.moveaxis(ir.matmul(ir.moveaxis(x, axis, -1), matrix), -1, axis)
