@@ -235,6 +235,17 @@ def test_caches_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (_again(torch.ones(2, 2)), _again(torch.ones(2, 2))) == ("", "")
 
 
+def test_an_array_that_a_graph_holds_is_kept_with_it() -> None:
+    def least(x: Tensor) -> Tensor:
+        return torch.maximum(x, torch.tensor(0.5))
+
+    x = torch.randn(4, 4)
+    for expected in ("miss", "hit"):
+        result, said = first_call(least, x)
+        assert said == expected
+        torch.testing.assert_close(result, least(x))
+
+
 def test_a_damaged_entry_is_no_error(tmp_path: Path) -> None:
     x = torch.randn(4, 4)
     assert _again(x) == "miss"

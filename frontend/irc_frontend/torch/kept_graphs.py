@@ -27,6 +27,7 @@ from torch._functorch import config
 from torch._guards import detect_fake_mode
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._subclasses import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
@@ -185,7 +186,8 @@ def _constant(module: GraphModule, name: Any) -> torch.Tensor:
     is_known = isinstance(value, torch.Tensor) and type(value) is torch.Tensor and is_plain(value)
     if not is_known or value.device.type != "cpu" or value.nbytes > MAX_CONSTANT_BYTES:
         raise NotKept("it holds something else than a small array")
-    return value.detach().clone()
+    with unset_fake_temporarily():  # AOTAutograd compiles within a mode that refuses an array of numbers
+        return value.detach().clone()
 
 
 def is_plain(x: torch.Tensor) -> bool:
