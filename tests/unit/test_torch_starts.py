@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,32 @@ def test_the_backend_is_loaded_without_a_look_for_garbage() -> None:
         "assert gc.get_threshold() == limits"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+
+
+def test_dynamo_traces_without_a_look_for_garbage() -> None:
+    """But for those behind its compilation, which torch asks for. `torch._dynamo.reset` forgets it until irc compiles."""
+    code = (
+        "import gc, torch, irc_frontend.torch\n"
+        "from torch import nn\n"
+        "looks = []\n"
+        "gc.callbacks.append(lambda phase, info: phase == 'stop' and looks.append(info['generation']))\n"
+        "limits = gc.get_threshold()\n"
+        "def count():\n"
+        "    model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(20)))\n"
+        "    compiled = torch.compile(model, backend='irc', dynamic=False)\n"
+        "    gc.collect()\n"
+        "    looks.clear()\n"
+        "    compiled(torch.ones(2, 4))\n"
+        "    assert gc.get_threshold() == limits\n"
+        "    return len(looks)\n"
+        "assert count() < 8, looks\n"
+        "torch._dynamo.reset()\n"
+        "assert count() > 8, looks\n"
+        "assert count() < 8, looks"
+    )
+    given = {**os.environ, "IRC_TARGET": "interpret"}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=given)
     assert found.returncode == 0, found.stderr
 
 

@@ -26,6 +26,7 @@ from irc.support.stack import with_room
 from irc_frontend.dims import NotOne
 from irc_frontend.evaluation import autotuned, current_autotune, current_target
 from irc_frontend.torch.automatic import automatic_of
+from irc_frontend.torch.collecting import collect_seldom
 from irc_frontend.torch.decompositions import decompositions
 from irc_frontend.torch.graphs import BegunGraph, Compiled, Run, boxed, compile_class
 from irc_frontend.torch.jagged import is_read, says_lengths, with_jagged_attention, without_lengths
@@ -91,6 +92,7 @@ def backend(
         raise ValueError(f"max_shapes: expected a count of shapes, found {max_shapes!r}")
     if not isinstance(autotune, bool | int | float) or autotune < 0:
         raise ValueError(f"autotune: expected True, or the seconds for each kernel, found {autotune!r}")
+    collect_seldom()
     at_once = config.patch(force_non_lazy_backward_lowering=True)  # not when the forward graph has been waited for
     with seldom_collecting(), sharing_processes(), at_once:
         module = _with_own_functions(module)
@@ -355,3 +357,6 @@ def _aot_of(compiler: Callable[..., Any], spelled: Callable[[Callable[..., Any]]
 @cache
 def _decompositions() -> dict[Any, Callable[..., Any]]:
     return decompositions()
+
+
+collect_seldom()
