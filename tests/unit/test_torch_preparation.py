@@ -17,6 +17,7 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from irc.driver.lowering import passes_of, run_passes
 from irc.driver.pipelines import ND
 from irc_frontend.torch import backend, preparation
+from irc_frontend.torch.division import divide
 from irc_frontend.torch.graphs import Compiled, watching
 from irc_frontend.torch.preparation import with_channels_last
 from irc_frontend.torch.program import CompiledSubgraph
@@ -266,3 +267,18 @@ def test_new_strides_with_symbolic_extents(extent: int, is_dropped: bool) -> Non
     graph = make_fx(f, tracing_mode="symbolic")(torch.randn(3, 8, extent, 1)).graph
     preparation.drop_new_strides(graph)
     assert (not graph.find_nodes(op="call_function", target=aten.as_strided.default)) == is_dropped
+
+
+def test_statistics_of_a_norm_that_nothing_uses_are_not_traced_again() -> None:
+    """On a GPU a batch norm in inference has statistics of its channels, on a CPU empty ones, as irc's rule."""
+
+    def normalized(x: torch.Tensor, ones: torch.Tensor) -> torch.Tensor:
+        return torch.relu(aten._native_batch_norm_legit_no_training(x, ones, ones, ones, ones, 0.1, 1e-5)[0])
+
+    with FakeTensorMode() as mode, torch.no_grad():
+        fakes = torch.empty(2, 8, 4, 4, device="cuda"), torch.empty(8, device="cuda")
+        graph = preparation.traced(make_fx(normalized)(*fakes), mode, fakes).graph
+    (norm,) = graph.find_nodes(op="call_function", target=aten._native_batch_norm_legit_no_training.default)
+    assert norm.meta["val"][1].shape == (8,)
+    assert [node.args[1] for node in norm.users] == [0]
+    assert not divide(graph, {}).reasons

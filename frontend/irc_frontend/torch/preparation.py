@@ -3,6 +3,7 @@ their fast form."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -327,8 +328,14 @@ def _laid_out(graph: Graph, node: FxNode, wanted: torch.Tensor) -> FxNode:
 
 
 def traced(module: GraphModule, mode: FakeTensorMode, fakes: Sequence[Any]) -> GraphModule:
-    """The graph of a run with these arguments. Meanwhile other threads may call what is compiled: torch takes that for
-    a part of what is traced, unless it knows that something is being compiled."""
+    """The graph of a run with these arguments, without results that nothing uses: of the statistics that a batch norm
+    in inference has on a GPU, which no rule gives, the graph had none. Meanwhile other threads may call what is
+    compiled: torch takes that for a part of what is traced, unless it knows that something is being compiled."""
     compiling = patch.object(torch.compiler, "_is_compiling_flag", True)
     with mode, torch.no_grad(), preserve_node_meta(), compiling:
-        return make_fx(Interpreter(module).run)(*fakes)
+        found = make_fx(Interpreter(module).run)(*fakes)
+    for node in found.graph.find_nodes(op="call_function", target=operator.getitem):
+        if not node.users:
+            found.graph.erase_node(node)
+    found.recompile()
+    return found
