@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -44,7 +44,7 @@ from irc.ir.extents import dims_of
 from irc.ir.iteration import Iteration, Kind, Pattern, iteration_of, pattern_of
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_RANK
 from irc.layout.windows import Reach
-from irc.support.extents import varying
+from irc.support.extents import Dim, sized_all, varying
 from irc.support.integers import ceil_div
 
 
@@ -141,6 +141,13 @@ class Product:
     def can_be_cut(self, parts: int) -> bool:
         """Whether K has so many parts of one extent."""
         return divided(self.cuts, parts) is not None
+
+    def at_usual(self, dims: Sequence[Dim]) -> Product:
+        """The product of the usual sizes of dims. What stands for these is as large as the largest, and 521 at
+        least."""
+        sizes = {dim.name: dim.usual_size for dim in dims}
+        batch, m, n = sized_all((self.batch, self.m, self.n), dims, sizes)
+        return replace(self, batch=batch, m=m, n=n)
 
     def made(self, side: str) -> OperandWork | None:
         """What the threads that multiply compute the operand from whose rows are those of the instruction."""

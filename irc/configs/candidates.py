@@ -15,6 +15,7 @@ from irc.configs.memory import choose_map, choose_permute, choose_reduction, evi
 from irc.configs.product import choose_product
 from irc.configs.windows import choose_windows, multiplies_windows, reads_windows
 from irc.dialects.kernel import Anchor, ConfigAttr, FusedOp
+from irc.ir.extents import dims_of
 from irc.ir.targets import Target, shares_gpu
 from irc.support.diagnostics import IrcError
 from irc.support.integers import ceil_div
@@ -49,8 +50,9 @@ def candidates(kernel: FusedOp, machine: Target, instruction: str | None = None)
             yield from choose_cascade(kernel, machine, given, instruction)
             return
         case Anchor.MATMUL:
-            product = product_of(kernel)
-            yield from choose_product(product, machine, given, instruction, is_beside=shares_gpu(kernel))
+            product, dims = product_of(kernel), dims_of(kernel)
+            for each in dict.fromkeys((product.at_usual(dims), product)):  # rows in one tile are not of all sizes
+                yield from choose_product(each, machine, given, instruction, is_beside=shares_gpu(kernel))
             return
         case Anchor.REDUCE:
             chosen = choose_reduction(reduction_of(kernel), machine, given)

@@ -260,11 +260,12 @@ _OF_OPS = (
     ),
     Discardable(
         DIMS,
-        "the extents that are known when it is called: of each the least and the most, what it is a multiple of, and "
-        "the prime of the number that stands for it (`irc/ir/extents.py`)",
+        "the extents that are known when it is called: of each the least and the most, what it is a multiple of, the "
+        "prime of the number that stands for it, and a size that calls are expected to have, the most where none is "
+        "given (`irc/ir/extents.py`)",
         "the module",
         _named("builtin.module"),
-        "a dictionary with four numbers of i64 for each dim",
+        "a dictionary with four or five numbers of i64 for each dim",
         fits,
         "the parser of `.irc` text, `irc_frontend`",
         "check-extents, choose-config, lower-schedule, lower-to-cuda, build-host-plan",

@@ -31,7 +31,8 @@ from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, Sizes, sized
 
 DIMS = "irc.dims"
-"""The attribute of a module that declares its dims: `{N = array<i64: least, most, multiple, prime>}`."""
+"""The attribute of a module that declares its dims: `{N = array<i64: least, most, multiple, prime>}`, with a fifth
+number where calls are expected to have another size than the largest."""
 
 
 def dims_of(op: IRNode) -> tuple[Dim, ...]:
@@ -45,8 +46,11 @@ def dims_of(op: IRNode) -> tuple[Dim, ...]:
 def declare_dims(module: Operation, dims: Sequence[Dim]) -> None:
     """Says which dims the module has."""
     if dims:
-        entries = {dim.name: numbers([dim.least, dim.most, dim.multiple, dim.prime]) for dim in dims}
-        module.attributes[DIMS] = DictionaryAttr(cast(dict[str, Attribute], entries))
+        module.attributes[DIMS] = DictionaryAttr({dim.name: _entry(dim) for dim in dims})
+
+
+def _entry(dim: Dim) -> Attribute:
+    return numbers([dim.least, dim.most, dim.multiple, dim.prime, *([dim.usual] if dim.usual else [])])
 
 
 def require_sizes(module: Operation, what: str) -> None:
@@ -63,10 +67,10 @@ def fits(value: Attribute) -> bool:
 
 
 def _is_dim(entry: Attribute) -> bool:
-    if not isinstance(entry, DenseArrayBase) or entry.elt_type != i64 or len(entry) != 4:
+    if not isinstance(entry, DenseArrayBase) or entry.elt_type != i64 or len(entry) not in (4, 5):
         return False
-    least, most, multiple, prime = values_of(entry)
-    return 0 < least <= most and multiple > 0 and prime > 1
+    least, most, multiple, prime, *usual = values_of(entry)
+    return 0 < least <= most and multiple > 0 and prime > 1 and all(least <= size <= most for size in usual)
 
 
 def at_sizes(module: Any, sizes: Sizes) -> Any:

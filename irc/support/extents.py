@@ -26,13 +26,15 @@ MAX_EXTENT = 1 << 31
 
 @dataclass(frozen=True)
 class Dim:
-    """A dim: its sizes are the multiples of `multiple` in least..most. prime: of the number that stands for it."""
+    """A dim: its sizes are the multiples of `multiple` in least..most. prime: of the number that stands for it. usual:
+    a size that calls are expected to have, which configs are chosen for; 0 where that is the largest."""
 
     name: str
     least: int
     most: int
     multiple: int
     prime: int
+    usual: int = 0
 
     @property
     def stand_in(self) -> int:
@@ -53,6 +55,10 @@ class Dim:
         large = next((n for n in range(last, max(first, 5), -1) if _is_prime(n)), last)
         return small * self.multiple, large * self.multiple
 
+    @property
+    def usual_size(self) -> int:
+        return self.usual or self.most // self.multiple * self.multiple
+
     def check(self, size: int, where: str) -> None:
         """IrcError where the size is none of the dim's. `where` says what has it."""
         if self.least <= size <= self.most and size % self.multiple == 0:
@@ -65,7 +71,7 @@ Sizes = Mapping[str, int]
 """The size of each dim in a call, by name."""
 
 
-def dim_of(name: str, least: int, most: int, multiple: int, avoid: Iterable[int] = ()) -> Dim:
+def dim_of(name: str, least: int, most: int, multiple: int, avoid: Iterable[int] = (), usual: int = 0) -> Dim:
     """A dim with the least prime that is large enough, and no factor of the numbers to avoid. ValueError where there is
     no such size."""
     if not (0 < least <= most < MAX_EXTENT and multiple > 0):
@@ -76,7 +82,7 @@ def dim_of(name: str, least: int, most: int, multiple: int, avoid: Iterable[int]
     prime = max(LEAST_PRIME, ceil_div(most, multiple))
     while not _is_prime(prime) or multiple % prime == 0 or any(number % prime == 0 for number in taken):
         prime += 1
-    return Dim(name, least, most, multiple, prime)
+    return Dim(name, least, most, multiple, prime, usual)
 
 
 def _is_prime(n: int) -> bool:

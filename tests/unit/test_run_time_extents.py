@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from noting_device import NotingDevice
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 
 import irc
 from irc.driver.compiler import compile_artifact
 from irc.driver.lowering import LEVELS, lower
 from irc.driver.program import isolate, parse
+from irc.ir.extents import DIMS, declare_dims, dims_of, fits
 from irc.ir.printer import print_ir
+from irc.ir.properties import numbers
 from irc.language.printer import print_module
 from irc.planning.arena import Lifetime, place
 from irc.runtime import cuda
@@ -49,6 +52,15 @@ def test_a_prime_is_larger_than_the_sizes_and_divides_no_other_extent():
     assert [extent_text(n, [dim]) for n in (7, dim.stand_in, 6 * dim.stand_in, dim.prime)] == [
         "7", "N", "N * 6", "N // 8",
     ]  # fmt: skip
+
+
+def test_a_dim_may_say_which_size_is_usual() -> None:
+    dims = dim_of("N", 1, 60, 8), dim_of("M", 9, 64, 1, usual=17)
+    assert [dim.usual_size for dim in dims] == [56, 17]
+    module = ModuleOp([])
+    declare_dims(module, dims)
+    assert dims_of(module) == dims and fits(module.attributes[DIMS])
+    assert not fits(DictionaryAttr({"M": numbers([9, 64, 1, 521, 65])}))
 
 
 @pytest.mark.parametrize(

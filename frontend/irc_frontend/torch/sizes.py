@@ -1,9 +1,10 @@
 """Graphs of dynamic shapes as one set of programs for a class of sizes.
 
-The sizes of a class are those of each of torch's symbols up to a power of 8, so that one config fits them. The graph is
-traced with numbers that stand for the symbols (`irc.support.extents`), and for two sizes of the class: with these in
-the place of the numbers, the traces have to be equal, and so do the modules of programs, where a number may be data.
-Then every number in the graph is known for any size: those of programs, and those of what stays with torch.
+The sizes of a class are those of each of torch's symbols up to a power of 8, so that one config fits them: that for the
+sizes of the first call, each rounded up to a power of two. The graph is traced with numbers that stand for the symbols
+(`irc.support.extents`), and for two sizes of the class: with these in the place of the numbers, the traces have to be
+equal, and so do the modules of programs, where a number may be data. Then every number in the graph is known for any
+size: those of programs, and those of what stays with torch.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch.fx import Node as FxNode
 from torch.fx.node import map_aggregate
 
 from irc.support.extents import Dim, Sizes, dim_of, sized
+from irc.support.integers import power_of_two
 from irc_frontend.dims import NotOne
 from irc_frontend.torch.preparation import traced
 
@@ -81,8 +83,9 @@ class SizeClass:
                 most *= GROWTH
             avoid = [*static, *(dim.stand_in for dim in found)]
             least = max(symbol.least, most // GROWTH + 1 if most > GROWTH else 1)
+            usual = min(power_of_two(symbol.of(arguments)), symbol.most or most)
             try:
-                found.append(dim_of(f"s{number}", least, min(most, symbol.most or most), 1, avoid))
+                found.append(dim_of(f"s{number}", least, min(most, symbol.most or most), 1, avoid, usual))
             except ValueError as error:
                 raise NotOne(str(error)) from error
         self.dims = tuple(found)

@@ -55,6 +55,16 @@ dim M in 1..65536, K = 256, N = 192
 func f(x: bf16[M, K], w: bf16[K, N], b: bf16[N], r: bf16[M, N]) -> bf16[M, N] {
     return relu(x @ w + b) + r
 }""",
+    "product of few rows": """
+dim M in 1..8, K = 4096, N = 128
+func f(x: bf16[M, K], w: bf16[K, N], r: bf16[M, N]) -> bf16[M, N] {
+    return relu(x @ w) + r
+}""",
+    "product of up to 64 rows": """
+dim M in 9..64, K = 2048, N = 64
+func f(x: bf16[M, K], w: bf16[K, N]) -> bf16[M, N] {
+    return gelu(x @ w)
+}""",
     "f32 product": """
 dim M in 1..8192 multiple 4, K = 64, N = 96
 func f(x: f32[M, K], w: f32[K, N]) -> f32[M, N] {
@@ -248,9 +258,12 @@ func f(x: f32[N, 3, H, W], w: f32[3, 1, 3, 3]) -> f32[N, 3, H, W] {
 
 
 def sizes_of(dims: tuple[Dim, ...]) -> list[dict[str, int]]:
-    """The smallest, some that no tile divides, and more than one tile of anything."""
+    """The smallest, some that no tile divides, and more than one tile of anything, where a dim has such."""
     return [
-        {dim.name: max(dim.least, units * dim.multiple + dim.multiple * number) for number, dim in enumerate(dims)}
+        {
+            dim.name: max(dim.least, min((units + number) * dim.multiple, dim.most // dim.multiple * dim.multiple))
+            for number, dim in enumerate(dims)
+        }
         for units in (1, 3, 17, 33)
     ]
 
