@@ -199,7 +199,14 @@ def _complex(value: Any, like: Parts) -> Parts:
 
 
 def _first_parts(*values: Any) -> Parts:
-    return next(each for each in tree_leaves(values, is_leaf=lambda x: isinstance(x, Parts)) if isinstance(each, Parts))
+    """The first complex array; the real one beside a complex number as one."""
+    leaves = tree_leaves(values, is_leaf=lambda x: isinstance(x, Parts))
+    found = next((each for each in leaves if isinstance(each, Parts)), None)
+    if found is not None:
+        return found
+    x = next(each for each in leaves if isinstance(each, Tensor))
+    real = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    return Parts(real, torch.zeros_like(real))
 
 
 RULES: dict[Any, Callable[..., Any]] = {}
@@ -217,18 +224,18 @@ def _rule(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
-def _of_each_part(op: Any, is_promoting: bool) -> Callable[..., Any]:
-    """The rule of an op that treats both parts alike. is_promoting: its real operands, but for masks, are complex ones
-    whose imaginary parts are zeros."""
+def _of_each_part(op: Any, is_promoting: bool, is_storing: bool) -> Callable[..., Any]:
+    """The rule of an op that treats both parts alike. is_promoting: its real operands are complex ones whose imaginary
+    parts are zeros. is_storing: its result is of the type of its first operand."""
 
     def record(*args: Any, **options: Any) -> Any:
-        if "dtype" in options and options["dtype"] is not None:
+        if options.get("dtype") is not None or (is_storing and not isinstance(args[0], Parts)):
             return NotImplemented
         first = _first_parts(args)
 
         def part(name: str) -> Any:
             def chosen(value: Any) -> Any:
-                if is_promoting and isinstance(value, Tensor) and value.dtype is not torch.bool:
+                if is_promoting and isinstance(value, Tensor):
                     value = _complex(value, first)
                 return getattr(value, name) if isinstance(value, Parts) else value
 
@@ -244,13 +251,16 @@ def _of_each_part(op: Any, is_promoting: bool) -> Callable[..., Any]:
 
 _MOVING = """alias.default clone.default detach.default view.default _unsafe_view.default permute.default transpose.int
 t.default slice.Tensor select.int expand.default squeeze.default squeeze.dim squeeze.dims unsqueeze.default flip.default
-roll.default slice_scatter.default select_scatter.default diagonal.default diagonal_scatter.default gather.default
-index_select.default index.Tensor index_put.default unbind.int split_with_sizes.default split.Tensor sum.default
-sum.dim_IntList mean.default mean.dim neg.default tril.default triu.default repeat.default cumsum.default
-as_strided.default unfold.default lift_fresh_copy.default""".split()
+roll.default diagonal.default gather.default index_select.default index.Tensor index_put.default unbind.int
+split_with_sizes.default split.Tensor sum.default sum.dim_IntList mean.default mean.dim neg.default tril.default
+triu.default repeat.default cumsum.default as_strided.default unfold.default lift_fresh_copy.default""".split()
 """Ops that move elements, or add them up."""
 
-_PROMOTING = "where.self cat.default stack.default copy.default".split()
+_JOINING = "cat.default stack.default".split()
+"""Ops of which a real operand is as a complex one."""
+
+_STORING = "slice_scatter.default select_scatter.default diagonal_scatter.default copy.default".split()
+"""Ops that store values of another element type as those of theirs."""
 
 
 def _overload(text: str) -> Any:
@@ -258,8 +268,14 @@ def _overload(text: str) -> Any:
     return getattr(getattr(aten, name), overload)
 
 
-for _text in (*_MOVING, *_PROMOTING):
-    _rule(_overload(_text))(_of_each_part(_overload(_text), _text in _PROMOTING))
+for _text in (*_MOVING, *_JOINING, *_STORING):
+    _rule(_overload(_text))(_of_each_part(_overload(_text), _text not in _MOVING, _text in _STORING))
+
+
+@_rule(aten.where.self)
+def _where(condition: Tensor, x: Any, y: Any) -> Parts:
+    x, y = (_complex(each, _first_parts(x, y)) for each in (x, y))
+    return Parts(torch.where(condition, x.real, y.real), torch.where(condition, x.imag, y.imag))
 
 
 @_rule(aten.constant_pad_nd.default)
