@@ -98,6 +98,20 @@ def test_arguments_that_are_conjugates_come_after_others() -> None:
         torch.testing.assert_close(run(z), z.imag * 2)
 
 
+def test_conjugates_and_negatives_that_are_views_are_written() -> None:
+    def function(z: Tensor, x: Tensor, y: Tensor) -> None:
+        z.real.mul_(2)
+        x.add_(y)
+        y.exp_()
+
+    written: list[list[Tensor]] = []
+    for run in (function, compiled(function)):
+        arrays = [Z.clone(), Z.clone(), Z.real.clone()]
+        run(arrays[0].conj(), arrays[1].conj().imag, arrays[2])
+        written.append(arrays)
+    torch.testing.assert_close(written[1], written[0])
+
+
 def test_a_view_stays_a_view() -> None:
     x = torch.randn(3, 2)
     z = compiled(torch.view_as_complex)(x)

@@ -218,12 +218,18 @@ def _strides(module: GraphModule) -> list[tuple[int, ...] | None]:
     return [strides_of(node) for node in results_of(module.graph)]
 
 
-def _alike(writes: Sequence[FxNode]) -> list[list[FxNode]]:
-    """The copies into arguments, those of one element type together: torch copies them in one launch."""
-    found: dict[Any, list[FxNode]] = {}
-    for node in writes:
-        found.setdefault(value_of(node).dtype, []).append(node)
-    return list(found.values())
+def _copy(graph: Graph, pairs: Sequence[tuple[FxNode, FxNode]]) -> None:
+    """Adds the copies into arguments of values, those of one element type together: torch copies them in one launch.
+    Not so into conjugates and negatives that are views, of which it refuses lists."""
+    alike: dict[Any, list[tuple[FxNode, FxNode]]] = {}
+    for argument, value in pairs:
+        written = value_of(argument)
+        if written.is_conj() or written.is_neg():
+            graph.call_function(aten.copy_.default, (argument, value))
+        else:
+            alike.setdefault(written.dtype, []).append((argument, value))
+    for each in alike.values():
+        graph.call_function(aten._foreach_copy_.default, tuple(map(list, zip(*each, strict=True))))
 
 
 class _Boxed(CodeGen):
@@ -274,8 +280,6 @@ def _joined(
         for node in left:
             known[node] = copied = numbers(graph.node_copy(node, known.__getitem__))
             copied.target = QUICKER.get(copied.target, copied.target)
-    for writes in _alike(division.writes):
-        pairs = [[known[x] for x in node.all_input_nodes] for node in writes]
-        graph.call_function(aten._foreach_copy_.default, tuple(map(list, zip(*pairs, strict=True))))
+    _copy(graph, [(known[node.all_input_nodes[0]], known[node.all_input_nodes[1]]) for node in division.writes])
     numbers(graph.node_copy(module.graph.output_node(), known.__getitem__))
     return boxed(GraphModule(module, graph).forward)
