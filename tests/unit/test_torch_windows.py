@@ -138,6 +138,16 @@ def test_gradients_of_resampling_add_to_no_computed_places(mode: str, graphs: di
     assert not division.reasons
 
 
+def test_resampled_channels_stay_last() -> None:
+    """A view of the result that torch's own would have."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return F.interpolate(x, scale_factor=2, mode="bilinear").permute(0, 2, 3, 1).view(-1, 3)
+
+    x = torch.randn(2, 3, 5, 7).to(memory_format=torch.channels_last)
+    torch.testing.assert_close(torch.compile(function, backend="irc")(x), function(x))
+
+
 @pytest.mark.parametrize("rank", [2, 3])
 def test_fractional_pools(rank: int) -> None:
     """Windows lie where the random numbers say, and the indices are torch's."""

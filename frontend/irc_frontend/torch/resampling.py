@@ -19,6 +19,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule
 
 from irc_frontend.torch.retargeting import retarget
@@ -50,7 +51,7 @@ def interpolate(
     wide = input if input.dtype is torch.float64 else input.float()
     for axis, count in ((3, times[1]), (2, times[0])):
         wide = _spread(wide, axis, count)
-    return wide.to(input.dtype)
+    return wide.to(input.dtype).contiguous(memory_format=suggest_memory_format(input))
 
 
 WEIGHTED = ("linear", "bilinear", "trilinear", "bicubic", "nearest", "nearest-exact")
