@@ -375,7 +375,13 @@ def test_what_stays_with_torch_has_the_sizes_of_the_call(seen: list[Compiled]) -
 
 
 @pytest.mark.parametrize(
-    "f", [lambda x: x / x.shape[0], lambda x: x * x.shape[0] + 1, lambda x: x.roll(x.shape[0] // 2)]
+    "f",
+    [
+        lambda x: x / x.shape[0],
+        lambda x: x * x.shape[0] + 1,
+        lambda x: x.roll(x.shape[0] // 2),
+        lambda x: torch.cond(x.sum() > 0, lambda x: x.sin() * 2, lambda x: x.cos() - 1, (x,)),
+    ],
 )
 def test_what_computes_with_a_size_is_a_program_for_each(f: Any, seen: list[Compiled]) -> None:
     run = compiled(f, dynamic=True)
