@@ -190,8 +190,8 @@ def merge_before_permute(op: nd.ReshapeOp, at: Inserter) -> SSAValue | None:
     if not groups or any(len(new) != 1 for _, new in groups):
         return None
     places = [[order[axis] for axis in group] for group, _ in groups]
-    if any(place != list(range(place[0], place[0] + len(place))) for place in places):
-        return None
+    if any(not place or place != list(range(place[0], place[0] + len(place))) for place in places):
+        return None  # an axis of extent 1 is of none
     inside = inverse(places)  # the axis of the result of each in memory
     merged = at.value(nd.ReshapeOp(permute.x, [shape_of(op.result)[axis] for axis in inside]))
     return at.value(nd.PermuteOp(merged, inverse(inside)))

@@ -172,6 +172,20 @@ func.func @merge_first(%x: tensor<3x5x2x6xbf16>, %y: tensor<3x5x4xbf16>) -> tens
   func.return %r : tensor<12x4xbf16>
 }
 
+// An axis of extent 1 that is added merges nothing.
+// CHECK-LABEL: func.func @merge_nothing
+// CHECK-NEXT:    %[[P:.*]] = nd.permute %x {permutation = [1, 0]} : tensor<6x4xf32> -> tensor<4x6xf32>
+// CHECK-NEXT:    %[[L:.*]] = nd.reshape %[[P]] : tensor<4x6xf32> -> tensor<4x1x6xf32>
+// CHECK-NEXT:    %[[R:.*]] = nd.reshape %[[P]] : tensor<4x6xf32> -> tensor<4x6x1xf32>
+// CHECK-NEXT:    nd.matmul %[[L]], %[[R]]
+func.func @merge_nothing(%x: tensor<6x4xf32>) -> tensor<4x1x1xf32> {
+  %p = nd.permute %x {permutation = [1, 0]} : tensor<6x4xf32> -> tensor<4x6xf32>
+  %l = nd.reshape %p : tensor<4x6xf32> -> tensor<4x1x6xf32>
+  %r = nd.reshape %p : tensor<4x6xf32> -> tensor<4x6x1xf32>
+  %y = nd.matmul %l, %r {lhs_batch = [0], rhs_batch = [0], lhs_contract = [2], rhs_contract = [1]} : (tensor<4x1x6xf32>, tensor<4x6x1xf32>) -> tensor<4x1x1xf32>
+  func.return %y : tensor<4x1x1xf32>
+}
+
 // Axes are split before they are permuted; what merges axes is left alone.
 // CHECK-LABEL: func.func @split_first
 // CHECK-NEXT:    %[[T:.*]] = nd.permute %x {permutation = [0, 2, 1]}
