@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +111,15 @@ def test_conjugates_and_negatives_that_are_views_are_written() -> None:
         run(arrays[0].conj(), arrays[1].conj().imag, arrays[2])
         written.append(arrays)
     torch.testing.assert_close(written[1], written[0])
+
+
+def test_numbers_that_are_not_finite() -> None:
+    def function(x: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+        return torch.logaddexp(x, z), torch.where(x > 1, z, complex(math.nan, -math.inf))
+
+    for arrays in ((torch.tensor(3), W), (W.real, Z.real)):
+        torch._dynamo.reset()
+        torch.testing.assert_close(compiled(function)(*arrays), function(*arrays), equal_nan=True)
 
 
 def test_a_view_stays_a_view() -> None:

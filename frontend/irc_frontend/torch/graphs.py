@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -243,6 +244,10 @@ class _Boxed(CodeGen):
             f"def {self._func_name}(self, boxed_arguments){maybe_return_annotation}:\n"
             f"    {taken}boxed_arguments.clear()"
         )
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """What the text of a complex number has that is not finite."""
+        return [("infj", complex(0, math.inf)), ("nanj", complex(0, math.nan))]
 
 
 def _changed(arguments: Any, at: Callable[[int], int]) -> Any:
