@@ -168,3 +168,11 @@ def test_of_several_stores_to_one_place_the_last_stays() -> None:
         found = stored(ir.Tensor(x), ir.Tensor(indices), ir.Tensor(updates), 1).numpy()
     np.testing.assert_array_equal(found, wanted)
     assert (found[:, 6] == x[:, 6]).all()
+
+
+def test_powers_of_f64_are_not_those_of_f32() -> None:
+    x, exponent = torch.tensor([0.0, 5.0, -1.0], dtype=torch.float64), torch.tensor([709.5, 700.0, -745.0])
+    for each in (exponent.double(), exponent):
+        torch._dynamo.reset()
+        found = torch.compile(torch.ldexp, backend="irc")(x, each)
+        torch.testing.assert_close(found, torch.ldexp(x, each), equal_nan=True)

@@ -37,9 +37,10 @@ def _copysign(a: Like, b: Like) -> Tensor:
 
 @rule(aten.ldexp.Tensor)
 def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
-    """x * 2^exponent; the power is one of f32 in torch too."""
-    element = "f64" if x.element == "f64" else "f32"
-    return x.astype(element) * ir.exp2(exponent.astype("f32")).astype(element)
+    """x * 2^exponent; the power is of f32 in torch too, unless the exponent is of f64."""
+    power = ir.exp2(exponent if exponent.element == "f64" else exponent.astype("f32"))
+    element = "f64" if "f64" in (x.element, exponent.element) else "f32"
+    return x.astype(element) * power.astype(element)
 
 
 @rule(aten.round.decimals, promotion=SAME)
