@@ -577,3 +577,24 @@ def test_graphs_have_one_program_for_each_run_of_ops(seen: list[Compiled]) -> No
     with torch.no_grad():
         compiled(lambda x: second(first(x).relu() * 2).flatten(1))(torch.randn(1, 3, 8, 8))
     assert [len(graph.programs) for graph in seen] == [1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: nn.functional.pad(x, (1, 1), value=300),
+        lambda x: x.scatter(0, torch.tensor([0]), 300),
+        lambda x: x.index_fill(0, torch.tensor([0]), -129),
+    ],
+)
+def test_a_number_that_a_type_does_not_have_is_an_error_as_in_torch(function: Any) -> None:
+    x = torch.tensor([1, 2, 3], dtype=torch.int8)
+    for run in (function, compiled(function)):
+        with pytest.raises(RuntimeError, match="cannot be converted to type int8_t without overflow"):
+            run(x)
+
+
+def test_unsigned_numbers_below_0_wrap_as_in_torch() -> None:
+    x = torch.tensor([1, 2, 3], dtype=torch.uint8)
+    found = compiled(lambda x: nn.functional.pad(x, (1, 1), value=-1))(x)
+    assert found.tolist() == [255, 1, 2, 3, 255]

@@ -247,6 +247,17 @@ def number_in(value: Number, element: str) -> Number:
     return max(-largest, min(largest, number)) if math.isfinite(number) else number
 
 
+def as_stored(value: Any, element: str) -> Any:
+    """A Tensor or a number as what is stored into an array. Of a number that the type does not have torch has an error,
+    but that unsigned integers wrap those below 0."""
+    dtype = DTYPES[element]
+    if dtype.kind in "iu" and isinstance(value, bool | int | float):
+        limits = np.iinfo(dtype)
+        if not min(limits.min, -limits.max) <= value <= limits.max:
+            raise Left(f"{value} as {element}")
+    return promoted(value, element)
+
+
 def _fitted(node: FxNode, result: Any) -> Any:
     value = value_of(node)
     if not isinstance(value, tuple | list):

@@ -15,7 +15,7 @@ from irc_frontend.indexed import checked, from_front
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import MAX_COMPARISONS
 from irc_frontend.torch.ops.updates import is_updated_by_row, updated
-from irc_frontend.torch.rules import Left, number_in, promoted, rule
+from irc_frontend.torch.rules import Left, as_stored, rule
 
 aten = torch.ops.aten
 
@@ -104,7 +104,9 @@ def _index_fill(x: Tensor, dim: int, indices: Tensor, value: Any) -> Tensor:
     axis = dim % x.ndim
     at = positions(indices, x.shape[axis]).reshape(indices.size)
     hits = summed(ir.zeros((x.shape[axis],), "i32"), at, ir.ones((indices.size,), "i32")) > 0
-    return ir.where(hits.reshape(*[-1 if each == axis else 1 for each in range(x.ndim)]), promoted(value, x.element), x)
+    return ir.where(
+        hits.reshape(*[-1 if each == axis else 1 for each in range(x.ndim)]), as_stored(value, x.element), x
+    )
 
 
 @rule(aten.index.Tensor)
@@ -232,7 +234,7 @@ def _scatter(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
 def _scatter_value(x: Tensor, dim: int, indices: Tensor, value: float) -> Tensor:
     """Every store is of the same number: where one or more fall, it is."""
     hits = added(ir.zeros(x.shape, "i32"), dim, inside(x, dim, indices), ir.ones(indices.shape, "i32"))
-    return ir.where(hits > 0, number_in(value, x.element), x)
+    return ir.where(hits > 0, as_stored(value, x.element), x)
 
 
 def added(x: Tensor, dim: int, indices: Tensor, source: Tensor) -> Tensor:
@@ -282,4 +284,4 @@ def _cut(x: Tensor, shape: Sequence[int]) -> Tensor:
 
 @rule(aten.masked_fill.Tensor, aten.masked_fill.Scalar)
 def _masked_fill(x: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return ir.where(mask, promoted(value, x.element), x)
+    return ir.where(mask, as_stored(value, x.element), x)

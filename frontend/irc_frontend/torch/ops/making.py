@@ -11,7 +11,7 @@ import torch
 import irc_frontend as ir
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
-from irc_frontend.torch.rules import Left, element_of, number_in, rule
+from irc_frontend.torch.rules import Left, as_stored, element_of, rule
 
 aten = torch.ops.aten
 
@@ -25,7 +25,7 @@ def _element(value: Number, dtype: Any) -> str:
 @rule(aten.full.default)
 def _full(shape: Sequence[int], value: Number, *, dtype: Any = None, **options: Any) -> Tensor:
     element = _element(value, dtype)
-    return ir.full(tuple(shape), number_in(value, element), element)
+    return ir.full(tuple(shape), as_stored(value, element), element)
 
 
 @rule(aten.full_like.default)

@@ -12,7 +12,7 @@ from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import common_element
-from irc_frontend.torch.rules import number_in, rule
+from irc_frontend.torch.rules import as_stored, rule
 
 aten = torch.ops.aten
 
@@ -188,7 +188,7 @@ def _constant_pad(x: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     ranges = zip(pairs, x.shape, strict=True)
     cut = x[tuple(slice(max(0, -low), extent - max(0, -high)) for (low, high), extent in ranges)]
     return ir.pad(
-        cut, [(max(0, low), max(0, high)) for low, high in pairs], constant_values=number_in(value, x.element)
+        cut, [(max(0, low), max(0, high)) for low, high in pairs], constant_values=as_stored(value, x.element)
     )
 
 
