@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from irc.support.shapes import is_grouped
 from irc_frontend.elementwise import broadcast_to
 from irc_frontend.graph import Node, fail
+from irc_frontend.promotion import accumulator
 from irc_frontend.shapes import broadcast_shapes
 
 
@@ -67,9 +68,7 @@ def _types(*nodes: Node) -> str:
 
 
 def _accumulator(q: Node) -> str:
-    from irc.ir.dtypes import accumulator, element_named
-
-    return accumulator(element_named(q.element)).name
+    return accumulator(q.element)
 
 
 def _node(op: str, operands: Sequence[Node], shape: Sequence[int], element: str, options: Options) -> Node:

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, TypeAlias, cast
 
 from irc_frontend.elementwise import apply, astype, broadcast_to
+from irc_frontend.elementwise_rows import rows
 from irc_frontend.graph import CALL, HOST, LEAF, Attributes, Node, fail, sorted_nodes
 from irc_frontend.host import HostCall, call_of
 from irc_frontend.slicing import indexed
@@ -284,9 +285,7 @@ _RULES: dict[str, Rule] = {
 
 
 def _rule(node: Node) -> Rule | None:
-    from irc.dialects.nd.table import row_named
-
-    return _same if row_named(node.op) is not None else _RULES.get(node.op)
+    return _same if node.op in rows() else _RULES.get(node.op)
 
 
 def check_size(sizes: Sequence[int]) -> int:

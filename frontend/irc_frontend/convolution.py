@@ -29,7 +29,7 @@ def conv(
 ) -> Node:
     """The op `nd.conv`: x is [N, C, space...], the kernel [O, C / groups, space...] in the order that `kernel_axes`
     says, the result [N, O, space...]."""
-    from irc.dialects.nd.convolution import conv_shape, in_order
+    from irc.support.windows import conv_shape, in_order
 
     if x.rank < 2 or x.rank != kernel.rank:
         raise fail(f"conv takes x and a kernel of as many axes, 2 or more, found {x.type} and {kernel.type}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from typing import TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from irc.runtime.artifact import DTYPES
+from irc_frontend.elementwise_rows import rows
 from irc_frontend.graph import Node, fail
 from irc_frontend.promotion import Number, common_element
 from irc_frontend.shapes import broadcast_shapes
@@ -69,27 +68,6 @@ def _typed(what: str, operands: Sequence[Operand]) -> list[Node]:
     ]
 
 
-@dataclass(frozen=True)
-class _Types:
-    """What an op takes and gives, of the table of elementwise ops. hint: what to do with another element type."""
-
-    takes: frozenset[str]
-    is_test: bool
-    hint: str
-
-
-@cache
-def _types(op: str) -> _Types:
-    from irc.dialects.nd.table import row_named  # imported late: it imports xDSL
-    from irc.ir.dtypes import ELEMENTS
-
-    row = row_named(op)
-    assert row is not None, op
-    takes = frozenset(element.name for element in ELEMENTS if row.op.TAKES.has(element))
-    hint = f"{_HINTS['float']}; integers divide by //" if op == "div" else _HINTS[row.op.TAKES.name]
-    return _Types(takes, row.op.IS_TEST, hint)
-
-
 _HINTS = {
     "any": "",
     "float": "x.astype('f32') computes it in f32, x.astype('f64') in numpy's f64",
@@ -103,12 +81,13 @@ _HINTS = {
 def apply(op: str, *operands: Operand, **attributes: Number | str) -> Node:
     """An op of the table of elementwise ops (`irc.dialects.nd.table`)."""
     nodes = _typed(op, operands)
-    x, types = nodes[0], _types(op)
-    if x.element not in types.takes:
-        raise fail(f"cannot {op} {x.type}: {types.hint}" if types.hint else f"cannot {op} {x.type}")
+    x, row = nodes[0], rows()[op]
+    if x.element not in row.takes:
+        hint = f"{_HINTS['float']}; integers divide by //" if op == "div" else _HINTS[row.kind]
+        raise fail(f"cannot {op} {x.type}: {hint}" if hint else f"cannot {op} {x.type}")
     if op == "pow" and x.is_integer and not (isinstance(operands[1], int) and operands[1] >= 0):
         raise fail(f"cannot raise {x.type} to that power", "integers take non-negative numbers as exponents")
-    return Node(op, nodes, x.shape, "bool" if types.is_test else x.element, tuple(attributes.items()))
+    return Node(op, nodes, x.shape, "bool" if row.is_test else x.element, tuple(attributes.items()))
 
 
 def where(condition: Node, a: Operand, b: Operand) -> Node:

@@ -18,6 +18,11 @@ from irc_frontend.graph import Node, fail
 Number: TypeAlias = bool | int | float
 
 
+def accumulator(element: str) -> str:
+    """The element type that arithmetic on one is done in: f32 for f16, bf16 and f8 (docs/language.md, Rounding)."""
+    return "f32" if element[:1] in "bf" and element != "bool" and DTYPES[element].itemsize < 4 else element
+
+
 def common_element(what: str, arrays: Sequence[Node], numbers: Sequence[Number] = ()) -> str:
     """The element type of `what` of the arrays and numbers."""
     element, first = arrays[0].element, arrays[0]

@@ -14,7 +14,7 @@ def reduce_window(
     x: Node, window: Sequence[int], monoid: str = "sum", element: str | None = None, **numbers: Sequence[int] | None
 ) -> Node:
     """The op `nd.reduce_window`: `window` and `numbers` have a number for each axis."""
-    from irc.dialects.nd.windows import MONOIDS, window_shape
+    from irc.support.windows import MONOIDS, window_shape
 
     if monoid not in MONOIDS:
         raise fail(f"unknown monoid {monoid}", f"it is one of {', '.join(MONOIDS)}")

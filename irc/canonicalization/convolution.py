@@ -20,9 +20,9 @@ from xdsl.ir import SSAValue
 from irc.canonicalization.simplify import Table, defined_by, is_splat
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
-from irc.dialects.nd.convolution import in_order, placed
 from irc.dialects.nd.terms import Term
 from irc.ir.rewriting import Inserter
+from irc.support.windows import in_order, placed
 
 
 def _through(permute: nd.PermuteOp, axes: Sequence[int]) -> tuple[int, ...]:

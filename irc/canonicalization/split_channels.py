@@ -15,9 +15,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from irc.canonicalization.axis_orders import Order, main_arrays
 from irc.dialects import nd
 from irc.dialects.nd.base import ints, rank_of, shape_of
-from irc.dialects.nd.convolution import in_order
 from irc.ir.rewriting import Inserter
 from irc.support.shapes import inverse
+from irc.support.windows import in_order
 
 
 @dataclass

@@ -17,7 +17,6 @@ from xdsl.rewriter import Rewriter
 from irc.analysis.op_classes import is_elementwise, is_splittable, monoid_of, reduced_axes, size_of
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of, tensor
-from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term, splat
 from irc.fusion.products import MAX_PLACES
 from irc.ir.iteration import iteration_of
@@ -26,6 +25,7 @@ from irc.ir.targets import Target
 from irc.ir.windows import MAX_STEP
 from irc.layout.instructions import WGMMA_COLUMNS, WGMMA_ROWS
 from irc.support.integers import ceil_div
+from irc.support.windows import in_order
 
 JOINS = {"sum": "add", "max": "maximum", "min": "minimum"}
 """The elementwise op that joins two elements of a window, by its monoid."""

@@ -11,10 +11,10 @@ from irc.analysis.cuts import divided, extents_to_cut
 from irc.analysis.op_classes import is_product, shape_of
 from irc.dialects.nd import ConvOp, MatmulOp, PermuteOp, ReshapeOp, SumOp
 from irc.dialects.nd.base import ints
-from irc.dialects.nd.convolution import placed
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import iteration_of
 from irc.splitting.partials import Insert, TwoStages
+from irc.support.windows import placed
 
 
 @dataclass(frozen=True)

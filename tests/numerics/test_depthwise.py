@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numerics.harness import check_kernels
 from numerics.lowered import lowered
 
-from irc.dialects.nd.convolution import conv_shape, placed
+from irc.support.windows import conv_shape, placed
 
 LAST, FIRST = (0, 3, 1, 2), (0, 1, 2, 3)
 

@@ -17,9 +17,9 @@ from xdsl.ir import Operation
 from irc.autodiff.gradients import CONSTANT, REFUSED, RULES
 from irc.dialects import nd
 from irc.dialects.nd import Nd
-from irc.dialects.nd.convolution import placed
 from irc.dialects.nd.table import ROWS
 from irc.ir.dtypes import element_named
+from irc.support.windows import placed
 
 Array = np.ndarray[Any, Any]
 

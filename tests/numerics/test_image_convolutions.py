@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numerics.lowered import Lowered, lowered
 
-from irc.dialects.nd.convolution import conv_shape
 from irc.runtime.sim import SimProgram
+from irc.support.windows import conv_shape
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numerics.harness import check_kernels
 
-from irc.dialects.nd.windows import window_shape
+from irc.support.windows import window_shape
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from xdsl.ir import Attribute, SSAValue
 
 import irc
 from irc.dialects import nd
-from irc.dialects.nd.convolution import placed
 from irc.interpreters.nd.interpreter import evaluate_op
 from irc.ir.dtypes import element_of
 from irc.ir.iteration import (
@@ -33,6 +32,7 @@ from irc.ir.iteration import (
     pattern_of,
     permutation_of,
 )
+from irc.support.windows import placed
 from irc.tiling.index_maps import applied, constant, lin_of, new_dim, substitute
 
 Array = np.ndarray[Any, Any]

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache as once
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 from torch.fx import Node as FxNode
-from xdsl.ir import Block
 
-from irc.analysis.cascades import cascade_of
-from irc.analysis.op_classes import is_product
-from irc.analysis.window_operands import is_window_loadable
-from irc.configs.gathered import MAX_DEPTH
-from irc.decomposition.indexed import comparisons
-from irc.dialects import nd
-from irc.dialects.kernel import Anchor, FusedOp
-from irc.dialects.nd.convolution import MAX_TAPS
 from irc.driver.compiler import resolve_arch
-from irc.driver.lowering import levels
-from irc.fusion.cascade_cost import cascade_cost
-from irc.fusion.cascades import fits
-from irc.ir.dtypes import element_named
-from irc.ir.functions import entry_of
-from irc.ir.targets import TENSOR_MAP_ALIGNMENT, set_target, target_of
 from irc.support import cache
-from irc.support.integers import power_of_two, round_up
-from irc_frontend.build import build_module
+from irc.support.integers import power_of_two
 from irc_frontend.graph import ARGUMENT, Node, sorted_nodes, structure
 from irc_frontend.recorded import recorded
 
@@ -60,6 +45,8 @@ def _why_scattered(node: Node) -> str | None:
     """irc's sums in a fixed order may take much longer than torch's, which are in any."""
     if node.op != "scatter_add":
         return None
+    from irc.decomposition.indexed import comparisons  # imported late: it imports xDSL
+
     axis = cast("int", dict(node.attributes)["axis"])
     places, count = node.shape[axis], math.prod(list(node.operands)[1].shape)
     if not places or comparisons(places, count, math.prod(node.shape) // places) <= MAX_COMPARISONS:
@@ -89,7 +76,11 @@ def is_channels_last(value: torch.Tensor) -> bool:
 
 def is_map_of_windows(weight: Sequence[int], groups: int) -> bool:
     """Whether a convolution is depthwise, by the extents of its weight, and of so few taps that it is unrolled."""
-    return weight[1] == 1 and math.prod(weight) <= MAX_TAPS * groups
+    if weight[1] != 1:
+        return False
+    from irc.dialects.nd.convolution import MAX_TAPS  # imported late: it imports xDSL
+
+    return math.prod(weight) <= MAX_TAPS * groups
 
 
 def why_slow_convolution(node: FxNode) -> str | None:
@@ -136,6 +127,8 @@ def _is_small(*arrays: torch.Tensor) -> bool:
 def _has_rows_of_taps(rank: int, weight: Sequence[int], args: Sequence[Any]) -> bool:
     """Whether a convolution of three axes of space reads the rows of taps where they lie, with all of K at once: such a
     row begins at a whole pair of elements, and has a power of two of them (arrange-convolutions)."""
+    from irc.configs.gathered import MAX_DEPTH  # imported late: it imports xDSL
+
     is_plain = not args[6] and args[5][-1] == 1
     depth = power_of_two(weight[-1] * weight[1] + args[4][-1] % 2) * math.prod(weight[2:-1])
     return rank == 5 and is_plain and depth <= MAX_DEPTH
@@ -156,16 +149,19 @@ def _has_window(node: Node) -> bool:
     is_depthwise = attributes["groups"] != 1 or attributes.get("batch_groups", 1) != 1
     if is_depthwise or x.shape[1] <= IMAGE_CHANNELS or (is_gradient and x.shape[0] <= IMAGE_CHANNELS):
         return True
-    element, last = element_named(x.element), [0, len(x.shape) - 1, *range(1, len(x.shape) - 1)]
-    channels = round_up(x.shape[1], TENSOR_MAP_ALIGNMENT // element.size)
-    shapes = [x.shape[0], *x.shape[2:], channels], [weights[0], *weights[2:], channels]
-    values = Block(arg_types=[nd.tensor(shape, element) for shape in shapes]).args
-    orders = {"x_axes": last, "kernel_axes": last, "result_axes": last}
-    op = nd.ConvOp(*values, **{**attributes, **orders}, element=element_named(node.element))
-    return is_window_loadable(op, 0)
+    key = WINDOWS, node.attributes, x.shape, x.element, tuple(weights), kernel.element, node.element
+    if key not in _known:
+
+        def ask() -> bool:
+            from irc_frontend.torch.lowered_costs import has_window
+
+            return has_window(attributes, x, weights, node.element)
+
+        _known[key] = _kept(WINDOWS, repr(key), ask)
+    return _known[key]
 
 
-_known: dict[Hashable, str | None] = {}
+_known: dict[Hashable, Any] = {}
 
 
 def _why_several(order: list[Node], results: Iterable[Node]) -> str | None:
@@ -173,39 +169,34 @@ def _why_several(order: list[Node], results: Iterable[Node]) -> str | None:
     arch, roots = resolve_arch(None), list(results)
     key = arch, structure(order, roots)
     if key not in _known:
-        _known[key] = _kept(order, roots, arch)
+        arguments = [node for node in order if node.op == ARGUMENT]
+
+        def ask() -> str | None:
+            from irc_frontend.torch.lowered_costs import why_in_several
+
+            return why_in_several(order, roots, arguments, arch)
+
+        graph = recorded(order, roots, arguments)
+        _known[key] = ask() if graph is None else _kept(REASONS, (graph.key, arch), ask)
     return _known[key]
 
 
-REASONS = "attention"
-"""The kind of entries in irc's cache: why attention is torch's, `null` where it is not."""
+REASONS, WINDOWS = "attention", "windows"
+"""The kinds of entries in irc's cache: why attention is torch's, `null` where it is not; whether TMA brings the pixels
+of a convolution."""
 
 
-def _kept(order: list[Node], roots: list[Node], arch: str) -> str | None:
+def _kept(kind: str, of: object, ask: Callable[[], Any]) -> Any:
     """What the disk has of it, as no pass is loaded for a graph whose programs are known."""
-    graph = recorded(order, roots, [node for node in order if node.op == ARGUMENT])
-    if graph is None:
-        return _in_several(order, roots, arch)
-    key = cache.key_of(REASONS, graph.key, arch, Path(__file__).read_bytes())
-    if (known := cache.read(REASONS, key)) is not None:
+    key = cache.key_of(kind, of, _sources())
+    if (known := cache.read(kind, key)) is not None:
         return json.loads(known)
-    reason = _in_several(order, roots, arch)
-    cache.write(REASONS, key, json.dumps(reason).encode())
-    return reason
+    found = ask()
+    cache.write(kind, key, json.dumps(found).encode())
+    return found
 
 
-def _in_several(order: list[Node], roots: list[Node], arch: str) -> str | None:
-    module = build_module(order, roots, [node for node in order if node.op == ARGUMENT])
-    set_target(module, arch)
-    reasons: list[str] = []
-    for level, lowered in levels(module, ["nd", "kernel"]):
-        if level == "nd":
-            machine = target_of(lowered)
-            cascades = [cascade_of(op) for op in entry_of(lowered).body.block.ops if is_product(op)]
-            known = [cascade for cascade in cascades if cascade is not None]
-            reasons = [str(cascade_cost(each, machine)) for each in known if fits(each, machine)]
-    kernels = [op for op in module.walk() if isinstance(op, FusedOp)]
-    if not any(kernel.kind is Anchor.MATMUL for kernel in kernels):
-        return None
-    why = f" ({reasons[-1]})" if reasons else ""
-    return f"attention in several kernels{why}"
+@once
+def _sources() -> list[bytes]:
+    """The modules that decide: irc's own source is in all keys, this package's is not."""
+    return [Path(__file__).with_name(name).read_bytes() for name in ("costs.py", "lowered_costs.py")]

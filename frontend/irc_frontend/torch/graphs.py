@@ -18,7 +18,6 @@ from torch.fx import Node as FxNode
 from torch.fx.graph import CodeGen
 from torch.fx.node import map_aggregate
 
-from irc.ir.extents import at_sizes
 from irc.support.diagnostics import IrcError, reproducer_of
 from irc.support.extents import Dim, Sizes, sized
 from irc_frontend.dims import NotOne
@@ -207,6 +206,8 @@ def _compare_programs(
     module: GraphModule, other: GraphModule, division: Division, dims: Sequence[Dim], sizes: Sizes
 ) -> None:
     """NotOne unless the programs of the graph, with these sizes, are those of the other graph."""
+    from irc.ir.extents import at_sizes  # imported late: it imports xDSL
+
     there = dict(zip(module.graph.nodes, other.graph.nodes, strict=True))
     for subgraph in chain.from_iterable(division.subgraphs):
         nodes = {each.name: [there[node] for node in getattr(subgraph, each.name)] for each in fields(subgraph)[2:]}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.fx import Node as FxNode
-from xdsl.dialects.builtin import ModuleOp
 
 from irc.driver.compiler import preferred_target
-from irc.ir.extents import declare_dims
 from irc.runtime.arrays import is_freed
 from irc.runtime.artifact import DTYPES
 from irc.runtime.executable import Executable
@@ -21,13 +19,15 @@ from irc.runtime.libraries import ALIGNMENT, are_usable, emptier, library_of, li
 from irc.support.diagnostics import IrcError
 from irc.support.extents import Dim, Sizes, sized_all
 from irc.support.shapes import row_major
-from irc_frontend.build import build_module
 from irc_frontend.evaluation import begin_nodes, current_target, target
 from irc_frontend.graph import Node, sorted_nodes
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.division import Subgraph
 from irc_frontend.torch.preparation import is_row_major, order_of
 from irc_frontend.torch.rules import argument, record, value_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 class Layout:
@@ -223,6 +223,9 @@ class CompiledSubgraph:
 
 def module_of(subgraph: Subgraph, dims: Sequence[Dim] = ()) -> ModuleOp:
     """The nd module of a subgraph's program."""
+    from irc.ir.extents import declare_dims  # imported late: both import xDSL
+    from irc_frontend.build import build_module
+
     with target(_target_of(subgraph)):
         layouts = _layouts(subgraph.inputs), _layouts(subgraph.results)
         module = build_module(*_recorded(subgraph, *layouts))

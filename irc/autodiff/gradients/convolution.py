@@ -19,11 +19,11 @@ from irc.autodiff.gradients.products import factor_element
 from irc.autodiff.gradients.shapes import dilated
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.convolution import placed
 from irc.dialects.nd.terms import Gradient, Term, deferred_cast
 from irc.ir.dtypes import accumulator
 from irc.ir.rewriting import location_of
 from irc.support.diagnostics import IrcError
+from irc.support.windows import placed
 
 
 def conv(op: nd.ConvOp, g: Term) -> list[Term | None]:

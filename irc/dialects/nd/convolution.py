@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -30,6 +30,7 @@ from irc.dialects.nd.base import (
 from irc.ir.dtypes import Element
 from irc.ir.iteration import Access, Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
 from irc.support.integers import ceil_div
+from irc.support.windows import conv_shape, in_order, placed
 
 MAX_TAPS = 80
 """Products of a sum up to which these are unrolled, as the places of a pool are: 3x3 taps of 8 channels in a group are
@@ -342,35 +343,3 @@ class ConvOp(NdOp, IterationInterface):
             axes = ints(getattr(self, name))
             if axes and sorted(axes) != list(range(rank)):
                 raise self.fail(f"expects {name} to be the axes 0 to {rank - 1} in some order, found {list(axes)}")
-
-
-T = TypeVar("T")
-
-
-def in_order(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
-    """What an array has along each of its axes, in the order that `axes` says; as it is where that is empty."""
-    return tuple(values[axis] for axis in axes) if axes else tuple(values)
-
-
-def placed(values: Sequence[T], axes: Sequence[int]) -> tuple[T, ...]:
-    """What is in the order that `axes` says, along each axis of the array."""
-    return tuple(values[axes.index(axis)] for axis in range(len(axes))) if axes else tuple(values)
-
-
-def conv_shape(
-    x: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    low: Sequence[int],
-    high: Sequence[int],
-    dilation: Sequence[int],
-    input_dilation: Sequence[int],
-    batch_groups: int = 1,
-) -> tuple[int, ...]:
-    """The result shape of a convolution."""
-    spatial: list[int] = []
-    for i in range(len(x) - 2):
-        extent = max(0, (x[i + 2] - 1) * input_dilation[i] + 1) if x[i + 2] else 0
-        window = (kernel[i + 2] - 1) * dilation[i] + 1
-        spatial.append(max(0, (extent + low[i] + high[i] - window) // strides[i] + 1))
-    return (x[0] // batch_groups, kernel[0], *spatial)

@@ -12,10 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from irc.dialects.nd.base import NUMBER, Location, NdOp, Operand, element_of, ints, ints_prop, rank_of, shape_of, tensor
 from irc.ir.dtypes import Element
 from irc.ir.iteration import Bound, Iteration, IterationInterface, Kind, Pattern, access, dim_exprs, numbered
-from irc.support.diagnostics import IrcError
-
-MONOIDS = ("sum", "max", "min")
-"""What joins the elements of a window."""
+from irc.support.windows import MONOIDS, window_shape
 
 _NUMBERS = {"window": 1, "strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation": 1}
 """Properties with one number for each axis, and the least number."""
@@ -105,23 +102,3 @@ class ReduceWindowOp(NdOp, IterationInterface):
         if self.monoid.data != "sum":
             self.check_same_element(self.x)
         self.check_result_shape(window_shape(shape_of(self.x), **self.numbers))
-
-
-def window_shape(
-    shape: Sequence[int],
-    window: Sequence[int],
-    strides: Sequence[int],
-    low: Sequence[int],
-    high: Sequence[int],
-    dilation: Sequence[int],
-    input_dilation: Sequence[int],
-) -> tuple[int, ...]:
-    """How many windows there are along each axis."""
-    axes = (window, strides, low, high, dilation, input_dilation)
-    if any(len(values) != len(shape) for values in axes):
-        raise IrcError(f"expected numbers for each of {len(shape)} axes, found {[list(values) for values in axes]}")
-    found: list[int] = []
-    for extent, size, stride, before, behind, apart, spread in zip(shape, *axes, strict=True):
-        covered = max(0, (extent - 1) * spread + 1) + before + behind
-        found.append(max(0, (covered - (size - 1) * apart - 1) // stride + 1))
-    return tuple(found)

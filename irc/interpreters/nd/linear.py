@@ -14,10 +14,10 @@ from xdsl.ir import SSAValue
 
 from irc.dialects import nd
 from irc.dialects.nd.base import integer, ints, shape_of
-from irc.dialects.nd.convolution import in_order, placed
 from irc.interpreters.nd.base import Array, Precision, convert, is_floating, meaning, rounded, wide
 from irc.ir.dtypes import Element, element_of
 from irc.ir.rounding import cast_array
+from irc.support.windows import in_order, placed
 
 EXACT_TERMS = 2**22
 """Products of 8 and 16-bit integers, up to 2^31, that float64 adds exactly."""

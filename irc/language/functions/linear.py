@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from irc.dialects.nd.convolution import conv_shape, in_order, placed
 from irc.dialects.nd.grouped import grouped_shape
 from irc.language.arguments import Arguments
 from irc.language.functions.registry import builtin
 from irc.language.operators import emit_matmul, matmul, matrices, product_element
 from irc.language.values import Array, Value
+from irc.support.windows import conv_shape, in_order, placed
 
 _AXES = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from irc.dialects.nd.windows import MONOIDS, window_shape
 from irc.language.arguments import Arguments
 from irc.language.functions.reductions import accumulated
 from irc.language.functions.registry import builtin
 from irc.language.values import Value
+from irc.support.windows import MONOIDS, window_shape
 
 LISTS = {"strides": 1, "low": 0, "high": 0, "dilation": 1, "input_dilation": 1}
 """Parameters with one number for each axis, and the least (and default) number."""

@@ -40,7 +40,6 @@ from irc.configs.gathered import MAX_DEPTH, PAIRED_BYTES
 from irc.configs.product_instructions import WGMMA_OPERANDS
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, integer, ints, shape_of
-from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.terms import Term
 from irc.fusion.points import convolution, moved_columns, pays
 from irc.fusion.pools import join_windows, pool_of
@@ -52,6 +51,7 @@ from irc.ir.targets import TENSOR_MAP_ALIGNMENT, Target, target_of
 from irc.layout.requests import SECTOR_BYTES
 from irc.support.integers import ceil_div, power_of_two
 from irc.support.shapes import inverse
+from irc.support.windows import in_order
 
 GATHERED_TILE = (128, 256)
 """Rows and columns of a tile that is gathered: the other operand's elements are brought once for each."""

@@ -47,7 +47,6 @@ from irc.canonicalization.simplify import splat_of
 from irc.canonicalization.split_channels import permute_split_channels
 from irc.dialects import nd
 from irc.dialects.nd.base import element_of, ints, rank_of, shape_of
-from irc.dialects.nd.convolution import in_order
 from irc.dialects.nd.declared import stored_element
 from irc.dialects.nd.elementwise import Elementwise
 from irc.dialects.nd.shape import kept_axes
@@ -56,6 +55,7 @@ from irc.ir.passes import Pass
 from irc.ir.rewriting import Inserter
 from irc.passes.nd.canonicalize_nd import CanonicalizeNdPass
 from irc.support.shapes import inverse
+from irc.support.windows import in_order
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from irc.ir.dtypes import accumulator, element_named
 from irc_frontend.casts import deferred, wide
 from irc_frontend.convolution import conv, conv_transpose
 from irc_frontend.graph import ARGUMENT, Node
-from irc_frontend.reverse import reverse
+from irc_frontend.promotion import accumulator
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import why_slow_convolution
 from irc_frontend.torch.rules import rule
@@ -36,6 +35,8 @@ def _gradients(
     *others: Any,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of x, of the weight and of the bias, those that the mask, the last argument, has."""
+    from irc_frontend.reverse import reverse  # imported late: it imports xDSL
+
     *how, output_mask = others
     wanted = [each for each, is_wanted in zip((x, weight), output_mask[:2], strict=True) if is_wanted]
     found: list[Tensor] = []
@@ -66,7 +67,7 @@ def _product(
     stride, padding, dilation, output_padding = (
         tuple(each) * rank if len(each) == 1 else tuple(each) for each in (stride, padding, dilation, output_padding)
     )
-    element = accumulator(element_named(x.element)).name
+    element = accumulator(x.element)
     if x.element in ("i8", "u8", "i16"):
         x, weight, element = x.astype("i64"), weight.astype("i64"), "i64"
     if not transposed:

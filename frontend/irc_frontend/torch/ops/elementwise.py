@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 import irc_frontend as ir
-from irc.dialects.nd.base import FLOAT as ONLY_FLOATS
-from irc.dialects.nd.table import ROWS, Row
 from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
+from irc_frontend.elementwise_rows import Row, rows
 from irc_frontend.tensor import Tensor, applied
 from irc_frontend.torch.rules import BOOL, FLOAT, SAME, Left, element_of, promoted, rule
 
@@ -30,14 +29,14 @@ def _overloads(row: Row) -> list[Any]:
 
 
 def _promotion(row: Row) -> Any:
-    if row.op.IS_TEST:
+    if row.is_test:
         return BOOL
-    return FLOAT if row.op.TAKES is ONLY_FLOATS else SAME
+    return FLOAT if row.kind == "float" else SAME
 
 
-for _row in ROWS.values():
+for _name, _row in rows().items():
     if _row.aten:
-        rule(*_overloads(_row), promotion=_promotion(_row))(partial(applied, _row.name))
+        rule(*_overloads(_row), promotion=_promotion(_row))(partial(applied, _name))
 
 
 def tensors(*values: Like) -> list[Tensor]:

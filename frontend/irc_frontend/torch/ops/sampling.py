@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import torch
 
-from irc.decomposition.indexed import comparisons
 from irc_frontend.casts import wide
 from irc_frontend.evaluation import current_target
 from irc_frontend.graph import ARGUMENT, Node
 from irc_frontend.grid_sampling import sampled
-from irc_frontend.reverse import reverse
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.costs import MAX_COMPARISONS
 from irc_frontend.torch.rules import Left, rule
@@ -41,6 +39,9 @@ def _gradients(
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
     """The gradients of x and of the grid, those that the mask has."""
+    from irc.decomposition.indexed import comparisons  # imported late: both import xDSL
+    from irc_frontend.reverse import reverse
+
     _expect_elements(x, grid)
     places, count = x.size // x.shape[1], grid.size // grid.shape[-1]
     is_many = comparisons(places, count, x.shape[1]) > MAX_COMPARISONS

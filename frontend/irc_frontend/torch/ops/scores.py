@@ -9,9 +9,9 @@ from functools import cached_property
 from math import inf
 
 import irc_frontend as ir
-from irc.ir.dtypes import accumulator, element_named
 from irc_frontend.casts import deferred
 from irc_frontend.linear import contract
+from irc_frontend.promotion import accumulator
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.dropout import kept
 
@@ -86,7 +86,7 @@ def softmax_product(factors: Factors, scores: Tensor, keep: Dropout, hides_rows:
     total = powers.sum(-1)
     weights = keep.masked(powers * ir.expand_dims(ir.reciprocal(total), -1))
     y = keep.scaled(product(weights, factors.v, factors.batches, [-1], [-2], element))
-    sums = deferred(largest + ir.log(total), accumulator(element_named(element)).name)
+    sums = deferred(largest + ir.log(total), accumulator(element))
     if not hides_rows:
         return y, sums
     is_hidden = largest == -inf
@@ -127,5 +127,5 @@ def product(
     otherwise."""
     batch = tuple(range(batches))
     pair_a, pair_b = (tuple(axis % x.ndim for axis in axes) for x, axes in ((a, axes_a), (b, axes_b)))
-    element = element or accumulator(element_named(a.element)).name
+    element = element or accumulator(a.element)
     return Tensor.of(contract(a.node, b.node, batch, batch, pair_a, pair_b, element))
