@@ -235,6 +235,17 @@ def test_caches_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (_again(torch.ones(2, 2)), _again(torch.ones(2, 2))) == ("", "")
 
 
+def test_a_kept_graph_needs_no_table_of_decompositions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch makes it of 1,000 ops in a tenth of a second."""
+    x = torch.randn(4, 4)
+    assert _again(x) == "miss"
+    asked: list[None] = []
+    monkeypatch.setattr(of_irc, "_decompositions", lambda: asked.append(None) or {})
+    assert (_again(x), asked) == ("hit", [])
+    assert _again(x.T) == "miss"
+    assert asked
+
+
 def test_an_array_that_a_graph_holds_is_kept_with_it() -> None:
     def least(x: Tensor) -> Tensor:
         return torch.maximum(x, torch.tensor(0.5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -349,9 +349,22 @@ def _aot_of(compiler: Callable[..., Any], spelled: Callable[[Callable[..., Any]]
         bw_compiler=spelled(partial(compiler, kind="backward")),
         inference_compiler=spelled(partial(compiler, kind="inference")),
         partition_fn=partition,
-        decompositions=_decompositions,
+        decompositions=_Decompositions(),
         keep_inference_input_mutations=True,
     )
+
+
+class _Decompositions(Mapping[Any, Callable[..., Any]]):
+    """The table of decompositions, which is made when somebody asks it: a kept graph needs none."""
+
+    def __getitem__(self, op: Any) -> Callable[..., Any]:
+        return _decompositions()[op]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_decompositions())
+
+    def __len__(self) -> int:
+        return len(_decompositions())
 
 
 @cache
