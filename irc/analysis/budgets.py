@@ -112,6 +112,9 @@ ACCUMULATOR_BYTES = 16
 TICKET_BYTES = 8
 """Of a ticket, by which a block knows its next tile: barriers lie behind several."""
 
+VECTOR_BYTES = ALIGNMENT
+"""What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
+
 EPILOGUE_BYTES = 33 * KIB
 """That the channels of products leave to what stages their results, and to barriers."""
 

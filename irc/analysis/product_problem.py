@@ -78,7 +78,8 @@ class Product:
     are data; blocks then go their own ways. has_rest: whether data cuts K, so that what is left of a step has a loop of
     its own, in which threads bring the operands.
     block: elements of K of a block that is scaled before blocks are added up, 0 where none is; a step along K is one.
-    alike: neighboring columns whose blocks have one scale, 0 where there are no such groups.
+    alike: neighboring columns whose blocks have one scale, 0 where there are no such groups. scales: arrays that blocks
+    are scaled by, and that TMA brings in the stage of the operands (stage-scales).
     """
 
     count: int
@@ -123,6 +124,7 @@ class Product:
     has_rest: bool = False
     block: int = 0
     alike: int = 0
+    scales: int = 0
 
     @property
     def is_promoted(self) -> bool:
@@ -212,6 +214,7 @@ def product_of(kernel: FusedOp) -> Product:
         has_rest=is_grouped(op) and _cut(iteration) == "k",
         block=0 if blocks is None else extents["k"],
         alike=0 if blocks is None else _alike(kernel, extents["n"]),
+        scales=0 if blocks is None else _scales(kernel, op),
     )
 
 
@@ -222,6 +225,12 @@ def _alike(kernel: FusedOp, columns: int) -> int:
     return min((extent for extent in merged if extent not in (1, columns)), default=0)
 
 
+def _scales(kernel: FusedOp, product: Operation) -> int:
+    """See `Product.scales`."""
+    multiplied = [stored_array(value) for value in product.operands]
+    return sum(_has_aligned_rows(v) for v in kernel.block.args if v not in multiplied)
+
+
 def _cut(iteration: Iteration) -> str | None:
     """The role of the dimension that data cuts, `m` or `k`."""
     return None if iteration.segments is None else iteration.dims[iteration.segments.along].role
@@ -229,7 +238,13 @@ def _cut(iteration: Iteration) -> str | None:
 
 def _is_boxed(value: SSAValue, shape: tuple[int, ...]) -> bool:
     """Whether tensor maps can load the subtiles of a tile of the result from an array of its shape."""
-    if shape_of(value) != shape or not shape or alignment_of(value) % TENSOR_MAP_ALIGNMENT:
+    return shape_of(value) == shape and _has_aligned_rows(value)
+
+
+def _has_aligned_rows(value: SSAValue) -> bool:
+    """Whether rows of an array are whole units of what tensor maps load."""
+    shape = shape_of(value)
+    if not shape or alignment_of(value) % TENSOR_MAP_ALIGNMENT:
         return False
     return shape[-1] * element_of(value.type).size % TENSOR_MAP_ALIGNMENT == 0
 

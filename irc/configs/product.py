@@ -13,6 +13,7 @@ from irc.analysis.budgets import (
     EPILOGUE_BYTES,
     EXCHANGE_BYTES,
     MAX_STAGES,
+    VECTOR_BYTES,
     channel_bytes,
     stage_bytes,
     tile_registers,
@@ -35,14 +36,11 @@ from irc.configs.wgmma import comes_in_subtiles, ranked_blockings, transposed
 from irc.configs.wgmma_cycles import GROUPS, MIN_DEPTH_BYTES, STEP_BYTES, Blocking, can_share_columns, shared_pair
 from irc.configs.window_steps import step_at_tap
 from irc.dialects.kernel import ConfigAttr, TileSizes
-from irc.ir.targets import KIB, Target
+from irc.ir.targets import Target
 from irc.layout.instructions import GROUP_WARPS, WGMMA_ROWS
 from irc.layout.matrix_instructions import fills_channels
 
 ACCUMULATOR_BYTES = 4
-
-VECTOR_BYTES = KIB
-"""What a vector takes of a stage: buffers begin at multiples of the widest swizzle's pattern."""
 
 SMALL_TILE, LONG_K, MIN_STAGES = 64 * 128, 32, 4
 """Elements of a small tile, and steps of a long K, whose stages may be few and deep."""
@@ -207,7 +205,7 @@ def operand_bytes(product: Product, config: ConfigAttr, tile: TileSizes) -> int:
 
 def stage_buffers(product: Product, tile: TileSizes, side: str = "m") -> list[int]:
     """Bytes of the buffers of one step along K: a tile of each operand, or of the arrays that the one whose rows are
-    those of the instruction is computed from."""
+    those of the instruction is computed from, and the scales of a block."""
     operands = wgmma_operands(product)
     parts = 1 if operands is None else operands.parts
     sizes, made = {"m": product.lhs.size, "n": product.rhs.size}, product.made(side)
@@ -215,4 +213,4 @@ def stage_buffers(product: Product, tile: TileSizes, side: str = "m") -> list[in
         sizes[side] = made.loaded if made.loaded and made.is_boxed else max(sizes[side], made.loaded)
     counts = {"m": product.lhs_count, "n": product.rhs_count}
     loaded = [parts * counts[each] * tile[each] * sizes[each] * tile["k"] for each in counts]
-    return [*loaded, *([VECTOR_BYTES] * made.vectors if made is not None else ())]
+    return [*loaded, *[VECTOR_BYTES] * (product.scales if made is None else made.vectors)]

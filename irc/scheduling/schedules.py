@@ -40,6 +40,7 @@ MOVABLE = (
     tile.SliceOp,
     tile.ConcatOp,
     tile.LoadOp,
+    tile.ReadOp,
     tile.AnyOp,
     scf.YieldOp,
 )
@@ -160,12 +161,14 @@ def together(loop: scf.ForOp) -> Schedule | None:
 
 def begins_anew(loop: scf.ForOp) -> bool:
     """Whether all dots of a loop begin with what is there before it, and something is computed of each in its step."""
-    return all(
-        isinstance(dot.acc.owner, Operation)
-        and dot.acc.owner.parent is not loop.body.block
-        and any(isinstance(use.operation, tile.MapOp) for use in dot.result.uses)
-        for dot in dots_of(loop)
-    )
+    return all(map(is_begun_anew, dots_of(loop)))
+
+
+def is_begun_anew(dot: tile.DotOp) -> bool:
+    """Whether a dot of a loop begins with what is there before it, and something is computed of it in its step."""
+    begin = dot.acc.owner
+    is_outside = isinstance(begin, Operation) and begin.parent is not dot.parent
+    return is_outside and any(isinstance(use.operation, tile.MapOp) for use in dot.result.uses)
 
 
 def _may_move(loop: scf.ForOp, stages: _Stages) -> bool:

@@ -59,14 +59,40 @@ def test_every_form_adds_up_scaled_blocks(form: str, columns: int) -> None:
     program.check(lazy=True)
 
 
-def test_tiles_have_columns_of_one_scale() -> None:
-    """128, and neither 96 nor 160, which would fill the last round of tiles better."""
+@pytest.mark.parametrize("blocks", [4, 7, 8])
+@pytest.mark.parametrize("rows", [256, 130])
+def test_scales_come_in_the_stages_of_their_blocks(blocks: int, rows: int) -> None:
+    """Where TMA can bring them: rows of 130 numbers, and of 7, are no whole units of 16 bytes."""
+    text = f"""
+    func f(x: f8e4m3[{rows}, {blocks}, 128], w: f8e4m3[256, {blocks}, 128], sx: f32[{blocks}, {rows}],
+           sw: f32[2, {blocks}]) -> f32[{rows}, 256] {{
+        p = matmul(x, w, lhs_batch=[1], rhs_batch=[1], lhs_contract=[2], rhs_contract=[2])
+        s = reshape(broadcast(transpose(sw)[:, :, None], [{blocks}, 2, 128]), [{blocks}, 1, 256])
+        return sum(p * (sx[:, :, None] * s), axis=0)
+    }}
+    """
+    program = lowered(text, (128, 128, 128), stages=4)
+    program.check()
+    program.check(lazy=True)
+    (counts,) = program.counts()
+    copies = 2 + (rows == 256) + (blocks % 4 == 0)
+    assert counts.executions("cuda.tma_load") == -(-rows // 128) * 2 * blocks * copies
+    assert (counts.executions("cuda.load") == 0) == (copies == 4)
+    assert counts.conflicts == 0
+
+
+@pytest.mark.parametrize(("columns", "stages"), [(4800, 8), (4864, 7)])
+def test_tiles_have_columns_of_one_scale(columns: int, stages: int) -> None:
+    """128, and neither 96 nor 160, which would fill the last round of tiles better. Stages have room for scales that
+    TMA brings, in rows of 76, not of 75."""
+    groups = columns // 64
     module = parse(
-        """
-        func f(x: f8e4m3[4096, 16, 128], w: f8e4m3[4800, 16, 128], s: f32[16, 75]) -> f32[4096, 4800] {
+        f"""
+        func f(x: f8e4m3[4096, 16, 128], w: f8e4m3[{columns}, 16, 128], s: f32[16, {groups}]) -> f32[4096, {columns}] {{
             p = matmul(x, w, lhs_batch=[1], rhs_batch=[1], lhs_contract=[2], rhs_contract=[2])
-            return sum(p * reshape(broadcast(s[:, :, None], [16, 75, 64]), [16, 1, 4800]), axis=0)
-        }""",
+            t = reshape(broadcast(s[:, :, None], [16, {groups}, 64]), [16, 1, {columns}])
+            return sum(p * t, axis=0)
+        }}""",
         "test",
     )
     set_target(module, "sm_90a")
@@ -74,7 +100,7 @@ def test_tiles_have_columns_of_one_scale() -> None:
     (kernel,) = [op for op in module.walk() if isinstance(op, FusedOp)]
     assert kernel.config is not None and kernel.config.tile is not None
     assert 64 % kernel.config.tile["n"] == 0
-    assert kernel.config.tile["k"] == 128
+    assert (kernel.config.tile["k"], kernel.config.stages) == (128, stages)
 
 
 @pytest.mark.parametrize("form", ["f8", "bf16", "integers"])

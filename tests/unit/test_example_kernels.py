@@ -55,7 +55,7 @@ def test_one_kernel(name: str) -> None:
 
 def test_a_product_with_scales_in_blocks_is_one_kernel_of_multiply_adds() -> None:
     """A multiply-add for each accumulator and step: 64 of a thread, and the scale of a row times that of columns. The
-    loop takes two steps at a time."""
+    loop takes two steps at a time. Scales come by TMA."""
     artifact = compiled("scaled_product", K=2048)
     (kernel,) = artifact.manifest["kernels"]
     assert (kernel["anchor"], kernel["spills"], kernel["config"]["instruction"]) == ("matmul", 0, "wgmma")
@@ -64,6 +64,7 @@ def test_a_product_with_scales_in_blocks_is_one_kernel_of_multiply_adds() -> Non
     assert uses(counts, "QGMMA")
     assert counts["FFMA"] == 2 * accumulators
     assert counts["FMUL"] <= 2 * 4
+    assert not uses(counts, "LDG")
 
 
 @long(2)

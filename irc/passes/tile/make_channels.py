@@ -260,8 +260,15 @@ def _drain_stages(channel: tile.ChannelOp, group: BufferGroup) -> None:
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     last = group.readers[-1]
-    release = tile.ReleaseOp(wait.slot, _given(last, group) if last not in dots else [dots[-1].result], location)
+    after = _given(last, group) or [dot.result for dot in dots[-1:]]
+    release = tile.ReleaseOp(wait.slot, [*after, *_read_beside(group)], location)
     Rewriter.insert_op(release, InsertPoint.after(last))
+
+
+def _read_beside(group: BufferGroup) -> list[SSAValue]:
+    """What is read from a group that its dots do not multiply."""
+    needed = needed_by([op for op in group.readers if isinstance(op, tile.DotOp)], group.block)
+    return [op.result for op in group.readers if isinstance(op, tile.ReadOp) and op not in needed]
 
 
 def _put_last(block: Block, drains: list[Operation]) -> None:
