@@ -31,7 +31,7 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
     instruction = op.instruction.data if op.instruction is not None else ""
     starts = instruction == "wgmma" and _is_zero(source)
     if starts:
-        acc = code.array(source.fragment, element, op.result.name_hint)
+        acc = _carried_ahead(code, op) or code.array(source.fragment, element, op.result.name_hint)
     elif isinstance(source, Registers) and (isinstance(op.acc.type, tile.PendingType) or _is_last_use(op)):
         acc = source
     else:
@@ -45,6 +45,27 @@ def lower_dot(code: Code, op: tile.DotOp) -> None:
         case _:
             raise IrcError(f'a dot without an instruction: "{instruction}"', op.location, "run assign-layouts first")
     code.values[op.result] = acc
+
+
+def _carried_ahead(code: Code, op: tile.DotOp) -> Registers | None:
+    """The registers in which a loop carries to its next iteration, in flight, what the dot gives. None of others."""
+    block, end = block_of(op), block_of(op).last_op
+    if not isinstance(op.result.type, tile.PendingType) or not isinstance(end, scf.YieldOp):
+        return None
+    at = next((at for at, value in enumerate(end.operands) if value is op.result), None)
+    if at is None:
+        return None
+    place, argument = code.tile(block.args[1 + at]), block.args[1 + at]
+    waits = [use.operation for use in argument.uses]
+    readers = [use.operation for wait in waits for result in wait.results for use in result.uses]
+    users = [block.find_ancestor_op_in_block(each) for each in (*waits, *readers)]
+    if not isinstance(place, Registers) or not all(each is not None and each.is_before_in_block(op) for each in users):
+        raise IrcError(
+            "a dot that a loop carries in flight is issued where its result of the iteration before is still used",
+            op.location,
+            "the dot behind what is computed of its result",
+        )
+    return place
 
 
 def _is_zero(tile: Tile) -> bool:

@@ -162,8 +162,11 @@ def _carried(code: Code, initial: SSAValue) -> Place:
 
 
 def _is_handed_over(initial: SSAValue) -> bool:
-    """Whether a loop goes on with the sums of dots that nothing else reads: in the same registers."""
+    """Whether a loop goes on with the sums of dots that nothing else reads, or carries one in flight: in the same
+    registers."""
     dot = initial.owner
+    if isinstance(initial.type, tile.PendingType):
+        return isinstance(dot, tile.DotOp) and initial.has_one_use()
     return isinstance(dot, tile.DotWaitOp) and initial.has_one_use() and dot.acc.has_one_use()
 
 

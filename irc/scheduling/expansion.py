@@ -28,7 +28,7 @@ from irc.scheduling.channels import root_of
 from irc.scheduling.dependences import Source, body_of, operands_of, passed_on, source_of, sources_of
 from irc.scheduling.induction import InductionValues, guard
 from irc.scheduling.loops import trips
-from irc.scheduling.schedules import Schedule
+from irc.scheduling.schedules import Schedule, too_early
 from irc.support.diagnostics import IrcError
 
 Key = tuple[SSAValue, int, tuple[BlockArgument, ...]]
@@ -44,17 +44,14 @@ def expand(loop: scf.ForOp, schedule: Schedule) -> None:
 
 
 def _check(loop: scf.ForOp, schedule: Schedule) -> None:
-    for op in body_of(loop):
-        for source in sources_of(op, loop):
-            own, other = schedule[op], schedule[source.op]
-            delta = own.stage.data + source.distance - other.stage.data
-            if delta < 0 or (delta == 0 and other.order.data >= own.order.data):
-                raise IrcError(
-                    f"the schedule runs {op.name} at stage {own.stage.data}, order {own.order.data}, before "
-                    f"{source.op.name}, whose result it uses, at stage {other.stage.data}, order {other.order.data}",
-                    op.location,
-                    "a later stage or order",
-                )
+    for op, source in too_early(loop, schedule):
+        own, other = schedule[op], schedule[source]
+        raise IrcError(
+            f"the schedule runs {op.name} at stage {own.stage.data}, order {own.order.data}, before "
+            f"{source.name}, whose result it uses, at stage {other.stage.data}, order {other.order.data}",
+            op.location,
+            "a later stage or order",
+        )
 
 
 def _may_repeat(op: Operation) -> bool:

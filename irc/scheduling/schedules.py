@@ -6,7 +6,7 @@ nothing is placed in cycles (docs/levels/tile.md#schedules).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -157,6 +157,47 @@ def together(loop: scf.ForOp) -> Schedule | None:
     if len(dots_of(loop)) < 2 or not begins_anew(loop) or _Behind(loop).last or not _may_move(loop, stages):
         return None
     return _ordered(loop, stages)
+
+
+def rotated(loop: scf.ForOp) -> Schedule | None:
+    """Of two dots that begin anew, and feed no others, the first works an iteration ahead, with what is loaded for it.
+    Each is issued when the other one is complete, before what is computed of that, so that one is always in flight.
+    None of other loops, or where the order in which a loop goes on forbids it."""
+    dots, stages = dots_of(loop), _Stages(loop)
+    if len(dots) != 2 or not begins_anew(loop) or _Behind(loop).last or not _may_move(loop, stages):
+        return None
+    block, (first, second) = loop.body.block, dots
+    users = [op for op in body_of(loop) if any(value is first.result for value in operands_of(op))]
+    ahead = [op for op in needed_by(users, block) if op not in users]
+    late = [op for op in body_of(loop) if op not in ahead]
+    issued = [op for op in needed_by([second], block) if op in late]
+    of_first, of_second = ({op: None for op in late if dot in needed_by([op], block) and op is not dot} for dot in dots)
+    if second in ahead or any(isinstance(op, tile.ReleaseOp) for op in ahead):
+        return None
+    between = [op for op in late if op not in {*issued, *of_first, *of_second}]
+    before = [op for op in of_first if op not in of_second]
+    order = [*_released(issued, before, second), *between, *before, *_released(ahead, of_second, first), *of_second]
+    found = {op: tile.AtAttr.of(int(op not in ahead), at) for at, op in enumerate(dict.fromkeys(order))}
+    return None if too_early(loop, found) else found
+
+
+def too_early(loop: scf.ForOp, schedule: Schedule) -> list[tuple[Operation, Operation]]:
+    """The ops that a schedule runs before what they use, each with the op that gives it."""
+    found: list[tuple[Operation, Operation]] = []
+    for op in body_of(loop):
+        for source in sources_of(op, loop):
+            own, other = schedule[op], schedule[source.op]
+            delta = own.stage.data + source.distance - other.stage.data
+            if delta < 0 or (delta == 0 and other.order.data >= own.order.data):
+                found.append((op, source.op))
+    return found
+
+
+def _released(issued: Sequence[Operation], after: Iterable[Operation], dot: Operation) -> list[Operation]:
+    """What is issued with a dot, which comes behind the releases among what follows the dot before it: so that one is
+    waited for, and then the other runs beside what is computed."""
+    at = issued.index(dot)
+    return [*issued[:at], *(op for op in after if isinstance(op, tile.ReleaseOp)), *issued[at:]]
 
 
 def begins_anew(loop: scf.ForOp) -> bool:

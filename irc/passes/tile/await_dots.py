@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -25,8 +25,9 @@ class AwaitDotsPass(ProgramPass):
     """A wgmma dot -> one whose result is pending, and a `dot_wait` before the first op that needs it: one that is no
     dot that goes on with it, or the release of a stage that it reads. Where a loop only carries the result to the next
     dot, it is carried as pending, and waited for behind the loop; a stage of the iteration before is released behind an
-    `await`. Of dots on parts of K whose left operands are in registers, each is awaited an iteration later, before its
-    part is computed again; of two that are computed in 16 bits, before the first map. Other dots are left alone.
+    `await`. A result of which the next iteration computes something, before it issues that dot again, is carried as
+    pending too. Of dots on parts of K whose left operands are in registers, each is awaited an iteration later, before
+    its part is computed again; of two that are computed in 16 bits, before the first map. Other dots are left alone.
 
     Dots whose sums are in Tensor Memory begin in a `tile.accumulator`. A stage that they read is released when they are
     complete, and nothing waits for that.
@@ -40,6 +41,8 @@ class AwaitDotsPass(ProgramPass):
 
 
 def _await_dots(program: tile.ProgramOp) -> None:
+    for dot in [op for op in program.walk() if is_asynchronous(op) and _is_carried_ahead(op)]:
+        _carry_ahead(dot)
     for dot in [op for op in program.walk() if is_asynchronous(op) and isinstance(op.result.type, TensorType)]:
         if _is_only_carried(dot):
             _carry_pending(dot)
@@ -85,6 +88,45 @@ def _carry_pending(dot: tile.DotOp) -> None:
         Rewriter.replace_value_with_new_type(argument, begun.type)
         _await_in_place(loop.results[at], dot)
     Rewriter.replace_value_with_new_type(dot.result, tile.PendingType(dot.result.type))
+
+
+def _is_carried_ahead(dot: tile.DotOp) -> bool:
+    """Whether a loop carries what a dot gives to the next iteration, where something is computed of it before the dot
+    is issued again, which begins with zero; and begins with what another dot gives."""
+    arguments, loop, block = _arguments(dot), dot.parent_op(), block_of(dot)
+    if not isinstance(dot.result.type, TensorType) or sums_in_tensor_memory(dot):
+        return False
+    if not isinstance(loop, scf.ForOp) or len(arguments) != 1 or not dot.result.has_one_use() or not _is_zero(dot.acc):
+        return False
+    start = loop.iter_args[arguments[0].index - 1]
+    used = [block.find_ancestor_op_in_block(use.operation) for use in arguments[0].uses]
+    is_over = bool(used) and all(op is not None and op.is_before_in_block(dot) for op in used)
+    return is_over and isinstance(start.owner, Operation) and is_asynchronous(start.owner) and start.has_one_use()
+
+
+def _is_zero(value: SSAValue) -> bool:
+    constant = value.owner.value.owner if isinstance(value.owner, tile.SplatOp) else None
+    number = constant.value if isinstance(constant, arith.ConstantOp) else None
+    return isinstance(number, FloatAttr | IntegerAttr) and number.value.data == 0
+
+
+def _carry_ahead(dot: tile.DotOp) -> None:
+    """The loop carries the dot's result in flight, and waits for it before the first op that needs it."""
+    (argument,), loop = _arguments(dot), dot.parent_op()
+    assert isinstance(loop, scf.ForOp)
+    at = argument.index - 1
+    start = loop.iter_args[at]
+    pending = tile.PendingType(start.type)
+    Rewriter.replace_value_with_new_type(start, pending)
+    carried = Rewriter.replace_value_with_new_type(argument, pending)
+    uses, block = list(carried.uses), loop.body.block
+    needing = {block.find_ancestor_op_in_block(use.operation) for use in uses}
+    wait = tile.DotWaitOp(carried, dot.location)
+    Rewriter.insert_op(wait, InsertPoint.before(next(op for op in block.ops if op in needing)))
+    for use in uses:
+        use.operation.operands[use.index] = wait.result
+    Rewriter.replace_value_with_new_type(dot.result, pending)
+    _await_in_place(loop.results[at], dot)
 
 
 def _begun(value: SSAValue, dot: tile.DotOp, before: Operation) -> SSAValue:

@@ -28,8 +28,8 @@ MIN_STAGES = 4
 @dataclass(frozen=True)
 class PairStepsPass(ProgramPass):
     """A loop of one wgmma dot that begins anew in each step, and whose result is added to what the loop carries, as
-    that of a block of K with scales of its own -> the loop over two steps at a time. `schedule-loops` issues both dots
-    before what is computed of the first one, which runs beside the second.
+    that of a block of K with scales of its own -> the loop over two steps at a time. `schedule-loops` has what is
+    computed of either dot run beside the other.
 
     Left alone are loops whose steps are not known to come in pairs, those whose channel has few stages, and those whose
     threads have no registers for the results of two dots.

@@ -24,7 +24,7 @@ from irc.scheduling.registers import (
     registers_at_issue,
     registers_to_issue,
 )
-from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, sparing, together
+from irc.scheduling.schedules import Schedule, dots_of, eager, in_order, in_step, overlapped, rotated, sparing, together
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class ScheduleLoopsPass(ProgramPass):
 
     A dot that another dot feeds works an iteration behind it, so that what is computed between the two runs while
     products of both are in flight, where there are several stages and the threads have the registers. Elsewhere the
-    order stays, but warp groups that take turns issue dots that feed each other as soon as they can be, and dots that
-    begin anew come before what is computed of the first; a stage that
-    only a dot in flight reads is released an iteration later. Where threads are in step, the
-    stages are filled ahead of the one that they read; elsewhere arrays are loaded ahead of what is computed from them.
-    Where a step stores something and the threads would not have the registers, products that nothing of the step waits
-    for come later. Loops that have places keep them, and others are left alone.
+    order stays, but warp groups that take turns issue dots that feed each other as soon as they can be. Of two dots
+    that begin anew, the first works an iteration ahead, and each is issued before something is computed of the other;
+    where the trips are not known, and of more, all come before what is computed of the first. A stage that only a dot
+    in flight reads is released an iteration later. Where threads are in step, the stages are filled ahead of the one
+    that they read; elsewhere arrays are loaded ahead of what is computed from them. Where a step stores something and
+    the threads would not have the registers, products that nothing of the step waits for come later. Loops that have
+    places keep them, and others are left alone.
     """
 
     name: ClassVar[str] = "schedule-loops"
@@ -62,7 +63,8 @@ class ScheduleLoopsPass(ProgramPass):
             op.attributes[tile.SCHEDULED] = place
 
     def _chosen(self, program: tile.ProgramOp, loop: scf.ForOp) -> Schedule:
-        plain = (eager(loop) if _has_turns(loop) else None) or together(loop) or self._in_order(program, loop)
+        plain = eager(loop) if _has_turns(loop) else rotated(loop) if (trips(loop) or 0) > 1 else None
+        plain = plain or together(loop) or self._in_order(program, loop)
         found = overlapped(loop) if _has_trips(loop) and _has_stages(loop) else None
         if found is None:
             return plain

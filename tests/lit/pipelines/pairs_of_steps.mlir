@@ -1,20 +1,27 @@
 // RUN: irc-opt %s -p pair-steps,schedule-loops,expand-schedule,await-dots --split-input-file | filecheck %s
 
-// Blocks of K with scales: two of them a step. Both products are issued, and the first one is added while the second
-// runs.
+// Blocks of K with scales: two of them a step. The first product is carried in flight. Each is issued when the other one
+// is complete, and runs beside its addition; what is loaded for the first is carried, too.
 // CHECK-LABEL: tile.program @blocks(
 // CHECK:         @compute
-// CHECK:         scf.for
-// CHECK:           [[SLOT:%slot[_0-9]*]], {{.*}} = tile.wait
-// CHECK-NEXT:      [[P:%[a-z0-9_]+]] = tile.dot
+// CHECK:         [[BEGUN:%[a-z0-9_]+]] = tile.dot {{.*}} -> !tile.pending
+// CHECK:         scf.for {{.*}} iter_args([[SUMS:%[a-z0-9_]+]] = %none, %previous = [[SLOT:%slot[_0-9]*]], [[P:%[a-z0-9_]+]] = [[BEGUN]], [[SCALE:%[a-z0-9_]+]] = {{%[a-z0-9_]+}})
 // CHECK-NEXT:      [[OTHER:%slot[_0-9]*]], {{.*}} = tile.wait
+// CHECK-NEXT:      [[FIRST:%[a-z0-9_]+]] = tile.dot_wait [[P]]
+// CHECK-NEXT:      tile.release %previous
 // CHECK-NEXT:      [[Q:%[a-z0-9_]+]] = tile.dot
-// CHECK:           [[FIRST:%[a-z0-9_]+]] = tile.dot_wait [[P]]
-// CHECK-NEXT:      tile.release [[SLOT]]
-// CHECK-NEXT:      tile.map {{.*}}, [[FIRST]]
-// CHECK:           [[SECOND:%[a-z0-9_]+]] = tile.dot_wait [[Q]]
+// CHECK:           [[ADDED:%[a-z0-9_]+]] = tile.map [[SUMS]], [[FIRST]], [[SCALE]]
+// CHECK:           [[AHEAD:%slot[_0-9]*]], {{.*}} = tile.wait
+// CHECK-NEXT:      [[SECOND:%[a-z0-9_]+]] = tile.dot_wait [[Q]]
 // CHECK-NEXT:      tile.release [[OTHER]]
-// CHECK-NEXT:      tile.map {{.*}}, [[SECOND]]
+// CHECK-NEXT:      [[NEXT:%[a-z0-9_]+]] = tile.dot
+// CHECK:           [[BOTH:%[a-z0-9_]+]] = tile.map [[ADDED]], [[SECOND]]
+// CHECK:           scf.yield [[BOTH]], [[AHEAD]], [[NEXT]]
+// CHECK:         tile.dot_wait
+// CHECK:         tile.dot
+// CHECK:         tile.map
+// CHECK:         tile.dot_wait
+// CHECK:         tile.map
 
 #shared = #tile.shared<(128,128):(128,1) swizzle(3,4,3)>
 #shared1 = #tile.shared<(128,128):(1,128) swizzle(3,4,3)>
