@@ -74,3 +74,9 @@ def is_swizzled_load(op: LoadOp, least: int) -> bool:
     box = box_access(op, shape) if len(shape) == 2 and 1 not in shape else None
     width = shape[-1] * element_of(element_type_of(op.result.type)).size
     return box is not None and box.inner == 1 and op.other is None and width >= least
+
+
+def is_vector_load(op: LoadOp) -> bool:
+    """Whether TMA can bring what is loaded: a row, or a column."""
+    shape = shape_of(op.result.type)
+    return len(shape) == 2 and 1 in shape and op.other is None and box_access(op, shape) is not None

@@ -68,11 +68,12 @@ def lowered(
     schedule: str | None = None,
     shape: tuple[int, int, int] | None = None,
     warp_grid: tuple[int, int, int] | None = None,
+    load_stages: int | None = None,
     given: Mapping[int, Array] | None = None,
 ) -> Lowered:
-    """The kernels of a program. `tile`, `stages`, `split`, `cluster`, `schedule`, `shape` and `warp_grid` are those of its products. given: arguments by number, in place of
-    drawn ones. always: operands are aligned
-    and arranged where that does not pay, too."""
+    """The kernels of a program. `tile`, `stages`, `split`, `cluster`, `schedule`, `shape`, `warp_grid` and `load_stages` are those of its products.
+    given: arguments by number, in place of drawn ones. always: operands are aligned and arranged where that does not
+    pay, too."""
     module = isolate(parse(text, "test", dims=dict(dims)))
     arguments, results = signature(entry_of(module))
     first = ALL.index("choose-config")
@@ -95,6 +96,7 @@ def lowered(
                 schedule=schedule,
                 shape=shape,
                 warp_grid=warp_grid,
+                load_stages=load_stages,
                 instruction=None if shape is None and warp_grid is None else "mma",
             )
     run_passes(module, passes_of(ALL[first:], instruction=instruction))

@@ -593,3 +593,20 @@ def test_parts_of_short_rows(parts: int) -> None:
     program = lowered(product_text("bf16", 128, 64, 16, "nt"), (64, 64, 64), split=parts, instruction="wgmma")
     assert program.ops("cuda.tma_load") == (1 if parts == 2 else 0)
     program.check()
+
+
+def test_vectors_of_an_epilogue_come_through_shared_memory_where_the_config_says_so() -> None:
+    """Columns end inside of a tile: what TMA brings of them beyond their end is 0, and is not stored."""
+    text = """
+    func f(x: f8e4m3[256, 256], w: f8e4m3[512, 256], sx: f32[256, 1], sw: f32[1, 512]) -> bf16[256, 512] {
+        return cast(x @ transpose(w) * (sx * sw), bf16)
+    }
+    """
+    program = lowered(text, (128, 192, 128), load_stages=3)
+    program.check()
+    program.check(lazy=True)
+    (counts,) = program.counts()
+    assert counts.executions("cuda.load") == 0
+    assert counts.executions("cuda.tma_load") == 2 * 3 * (
+        2 * 2 + 3 * 2
+    )  # two operands of two steps, vectors of subtiles

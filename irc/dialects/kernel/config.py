@@ -209,7 +209,8 @@ class ConfigAttr(Data[ConfigFields]):
     - `lag`: what the exponentials of a cascade are relative to is raised where its maximum has grown by more than so
       many powers of two, 8 for instance. Where it is left out, it follows the maximum.
     - `registers`: of a thread that multiplies in a wgmma or tcgen05 kernel; the partition that loads has less.
-    - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come.
+    - `load_stages`: stages of the channel through which arrays that the epilogue of a wgmma kernel reads come; where it
+      is set, vectors come so, too.
     - `store_stages`: subtiles of results of a wgmma kernel that are on their way to memory, a divisor of how many a
       tile has (else one).
     - `loop_order`: of a kernel in Python, the dimensions of its outer loop by their numbers, the outermost first:

@@ -12,7 +12,7 @@ from irc.analysis.configs import config_of, consumer_partitions
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer
 from irc.analysis.programs import ProgramPass
-from irc.analysis.tma import is_swizzled_load
+from irc.analysis.tma import is_swizzled_load, is_vector_load
 from irc.dialects import tile
 from irc.ir.targets import Target, target_of
 from irc.layout_assignment.operand_layouts import SMALLEST_SWIZZLE
@@ -28,7 +28,8 @@ class StageLoadsPass(ProgramPass):
     config has `load_stages`.
 
     The warp that issues TMA is ahead of the threads that multiply: the first subtiles arrive beside the last products.
-    Left alone are kernels whose consumers take turns, whose epilogues run beside products anyway, and vectors.
+    Vectors come so where the config has `load_stages`. Left alone are others, and kernels whose consumers take turns,
+    whose epilogues run beside products anyway.
     """
 
     name: ClassVar[str] = "stage-loads"
@@ -45,11 +46,8 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
     config = config_of(program)
     stages = config.load_stages or LOAD_STAGES
     for subtiles in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
-        loads = [
-            op
-            for op in subtiles.body.block.ops
-            if isinstance(op, tile.LoadOp) and is_swizzled_load(op, SMALLEST_SWIZZLE)
-        ]
+        loads = [op for op in subtiles.body.block.ops if isinstance(op, tile.LoadOp)]
+        loads = [op for op in loads if _is_staged(op, with_vectors=config.load_stages is not None)]
         if not loads:
             continue
         size = max(tile_bytes(op.result) for op in loads)
@@ -59,6 +57,10 @@ def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> N
             continue
         for load in loads:
             copied(load, subtiles)
+
+
+def _is_staged(load: tile.LoadOp, *, with_vectors: bool) -> bool:
+    return is_swizzled_load(load, SMALLEST_SWIZZLE) or (with_vectors and is_vector_load(load))
 
 
 def _multiplies(loop: scf.ForOp) -> bool:

@@ -15,7 +15,7 @@ from irc.analysis.configs import config_of
 from irc.analysis.invariants import LAYOUT_FREE, TILED
 from irc.analysis.matrix_instructions import has_producer, instruction_of
 from irc.analysis.programs import ProgramPass
-from irc.analysis.tma import box_access, has_tensor_map
+from irc.analysis.tma import has_tensor_map, is_vector_load
 from irc.dialects import tile
 from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
@@ -54,7 +54,7 @@ class StageScalesPass(ProgramPass):
 
 def _stage(program: tile.ProgramOp, loop: scf.ForOp) -> None:
     loads = [op for op in loop.body.block.ops if isinstance(op, tile.LoadOp) and op.other is None]
-    vectors = [op for op in loads if _is_vector(op)]
+    vectors = [op for op in loads if is_vector_load(op)]
     numbers = {op: place for op in loads if (place := _place_of_number(op)) is not None}
     config = config_of(program)
     stages = channel_bytes([VECTOR_BYTES] * (len(vectors) + len(numbers)), config.stages or 1)
@@ -64,12 +64,6 @@ def _stage(program: tile.ProgramOp, loop: scf.ForOp) -> None:
         copied(load, loop)
     for load, place in numbers.items():
         _copy_number(load, place, loop)
-
-
-def _is_vector(load: tile.LoadOp) -> bool:
-    """Whether TMA can bring what is loaded: a row, or a column."""
-    shape = shape_of(load.result.type)
-    return len(shape) == 2 and 1 in shape and shape != (1, 1) and box_access(load, shape) is not None
 
 
 def _place_of_number(load: tile.LoadOp) -> SSAValue | None:
