@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from irc.analysis.op_classes import behind_views
+from irc.analysis.op_classes import behind_views, size_of
 from irc.dialects.cuda import DependencyWaitOp, KernelOp
 from irc.dialects.cuda.memory import GlobalLoadOp
 from irc.dialects.kernel import LaunchOp
@@ -32,17 +32,19 @@ def _read(op: Operation) -> Iterator[int]:
             yield inner.pointer.index
 
 
-def kept_operands(module: ModuleOp) -> dict[str, set[int]]:
-    """For each kernel the numbers of its launch operands that no launch of a function writes: arguments that are not
-    donated, and constants. A kernel of which a launch reads nothing else has none, as it may be a function's first."""
-    found: dict[str, set[int]] = {}
+def kept_operands(module: ModuleOp) -> dict[str, dict[int, int]]:
+    """For each kernel the numbers of its launch operands that no launch of a function writes, and how many elements
+    they have: arguments that are not donated, and constants. A kernel of which a launch reads nothing else has none, as
+    it may be a function's first."""
+    found: dict[str, dict[int, int]] = {}
     for function in [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]:
         donated = {function.body.block.args[argument] for argument in donations(function).values()}
         for launch in [op for op in function.walk() if isinstance(op, LaunchOp)]:
-            kept = {i for i, value in enumerate(launch.inputs) if _is_kept(value, donated)}
-            kept = set[int]() if len(kept) == len(launch.inputs) else kept
+            kept = {i: size_of(value) for i, value in enumerate(launch.inputs) if _is_kept(value, donated)}
+            kept = dict[int, int]() if len(kept) == len(launch.inputs) else kept
             name = launch.callee.root_reference.data
-            found[name] = found.get(name, kept) & kept
+            known = found.get(name, kept)
+            found[name] = {i: min(size, known[i]) for i, size in kept.items() if i in known}
     return found
 
 

@@ -14,7 +14,7 @@ _LOADS = {
     "streaming": "__ldcs({})",
     "read_only": "__ldg({})",
     "evict_last": "load_evict_last({})",
-    "global": "__ldcg({})",
+    "global": "load_global({})",
 }
 _STORES = {"": "*{0} = {1}", "streaming": "__stcs({0}, {1})", "write_back": "__stwb({0}, {1})"}
 
@@ -27,7 +27,7 @@ def access_name(direction: str, size: int, cache: str = "") -> str:
 def _load(size: int, cache: str) -> Snippet:
     name = access_name("load", size, cache)
     text = f"DEVICE void {name}(void* registers, const void* memory) {{{_load_body(size, _LOADS[cache])}}}\n"
-    return Snippet(name, text, (f"evict_last_{size}",) if cache == "evict_last" else ())
+    return Snippet(name, text, (f"{cache}_{size}",) if cache in _ASSEMBLED else ())
 
 
 _EVICT_LAST = 0x14F0000000000000
@@ -38,6 +38,12 @@ ptxas then does not turn into a predicate."""
 
 _OPERATORS = {"": "", "streaming": ".cs", "read_only": ".nc", "evict_last": ".nc.L2::cache_hint", "global": ".cg"}
 """Of `ld.global`, by the cache (PTX ISA, 9.7.9.8)."""
+
+_ASSEMBLED = {
+    "evict_last": ("", ", %{}", f', "l"({_EVICT_LAST:#x}ull)', ""),
+    "global": (" volatile", "", "", ' : "memory"'),
+}
+"""Loads that are written as instructions: the qualifier, what names the policy and gives it, and what is clobbered."""
 
 
 def _load_or(size: int, cache: str) -> Snippet:
@@ -68,21 +74,22 @@ template <typename T> DEVICE void {name}(void* registers, const void* memory, bo
     return Snippet(name, text)
 
 
-def _load_evict_last(size: int) -> Snippet:
-    """The load, by the policy. The asm is not volatile: nothing writes what it reads during the kernel."""
+def _load_assembled(size: int, cache: str) -> Snippet:
+    """The load as an instruction. By the policy it is not volatile: nothing writes what it reads during the kernel."""
+    qualifier, policy, hint, clobbers = _ASSEMBLED[cache]
     type, count, bits = _TYPES[size], max(1, size // 4), min(32, 8 * size)
     places = _braced(", ".join(f"%{i}" for i in range(count)), count)
     parts = ("",) if count == 1 else (".x", ".y", ".z", ".w")[:count]
     outputs = ", ".join(f'"={"h" if bits < 32 else "r"}"(v{part})' for part in parts)
     text = f"""\
-DEVICE {type} load_evict_last(const {type}* memory) {{
+DEVICE {type} load_{cache}(const {type}* memory) {{
   {type if size > 1 else _TYPES[2]} v;
-  asm("ld.global.nc.L2::cache_hint{_vector(count)}.u{bits} {places}, [%{count}], %{count + 1};"
-      : {outputs} : "l"(memory), "l"({_EVICT_LAST:#x}ull));
+  asm{qualifier}("ld.global{_OPERATORS[cache]}{_vector(count)}.u{bits} {places}, [%{count}]{policy.format(count + 1)};"
+      : {outputs} : "l"(memory){hint}{clobbers});
   return v;
 }}
 """
-    return Snippet(f"evict_last_{size}", text)
+    return Snippet(f"{cache}_{size}", text)
 
 
 def _load_body(size: int, read: str) -> str:
@@ -248,7 +255,7 @@ CORE: tuple[Snippet, ...] = (
     _storage("f8e4m3", "unsigned char"),
     _storage("f8e5m2", "unsigned char"),
     Snippet("TensorMap", "struct alignas(64) TensorMap { unsigned char opaque[128]; };\n"),
-    *(_load_evict_last(size) for size in _TYPES),
+    *(_load_assembled(size, cache) for cache in _ASSEMBLED for size in _TYPES),
     *(_load(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
     *(_load_or(size, cache) for cache in _LOADS for size in (1, 2, 4, 8, 16)),
     *(_store(size, cache) for cache in _STORES for size in (1, 2, 4, 8, 16)),

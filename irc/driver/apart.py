@@ -154,11 +154,11 @@ def _job(
     module: ModuleOp,
     program: ProgramOp,
     options: Mapping[str, Any],
-    kept: Mapping[str, Collection[int]],
+    kept: Mapping[str, Mapping[int, int]],
     overwriting: Collection[str],
 ) -> Job:
     name, attributes = program.sym_name.data, dict(module.attributes)
-    return Job(packed(program), attributes, dict(options), frozenset(kept.get(name, ())), name in overwriting)
+    return Job(packed(program), attributes, dict(options), kept.get(name, {}), name in overwriting)
 
 
 def _overwriting(module: ModuleOp) -> set[str]:

@@ -59,12 +59,13 @@ class Tiling:
 @dataclass(frozen=True)
 class Job:
     """A packed `tile.program`, the attributes of its module, the options of passes, and the operands of its launches
-    that no launch writes (`kept_operands`). may_overwrite: whether a launch may write over what it reads."""
+    that no launch writes, with their elements (`kept_operands`). may_overwrite: whether a launch may write over what it
+    reads."""
 
     program: bytes
     attributes: Mapping[str, Attribute]
     options: Mapping[str, Any]
-    kept: frozenset[int]
+    kept: Mapping[int, int]
     may_overwrite: bool = False
 
 

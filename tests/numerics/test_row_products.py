@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import irc
+from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
+from irc.codegen.sass import disassemble
 from irc.dialects.cuda import KernelOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
@@ -48,9 +50,12 @@ def test_both_products_of_a_gate() -> None:
 
 
 def test_weights_are_loaded_before_the_wait() -> None:
-    """Of the second kernel: the first may follow what wrote its arguments."""
+    """Of the second kernel: the first may follow what wrote its arguments. In the machine code too, whose assembler
+    moves waits."""
     module = lower(isolate(parse(PROGRAM.format("bf16"), "two.irc"), None), "all", arch="sm_90a")
     first, second = (print_kernels([op]) for op in module.ops if isinstance(op, KernelOp))
     for text, is_early in ((first, False), (second, True)):
         code = text[text.index("__global__") :]
-        assert (code.index("load_read_only_16") < code.index("griddepcontrol.wait")) == is_early
+        assert (0 <= code.find("load_global_16") < code.index("griddepcontrol.wait")) == is_early
+        sass = disassemble(compile_source(text, "sm_90a").cubin)
+        assert (sass.index("LDG") < sass.index("ACQBULK")) == is_early

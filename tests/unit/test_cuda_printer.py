@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 
 from irc.codegen import print_module
 from irc.codegen.nvrtc import Compilation, compile_source
-from irc.codegen.sass import opcodes, uses
+from irc.codegen.sass import disassemble, opcodes, uses
 from irc.dialects.cuda import Cuda
 from irc.layout.tcgen05 import instruction_descriptor
 from irc.support.diagnostics import IrcError
@@ -96,7 +96,10 @@ def test_vector_accesses_are_one_instruction() -> None:
 
 @pytest.mark.parametrize(
     "cache, instruction",
-    [("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT"), ("evict_last", "LDG.E.CONSTANT")],
+    [
+        *(("streaming", "LDG.E.EF"), ("read_only", "LDG.E.CONSTANT"), ("evict_last", "LDG.E.CONSTANT")),
+        ("global", "LDG.E.STRONG.GPU"),
+    ],
 )
 def test_cache_hints(cache: str, instruction: str) -> None:
     source = kernel(
@@ -107,6 +110,25 @@ def test_cache_hints(cache: str, instruction: str) -> None:
         "writes [0, 1]",
     )
     assert uses(opcodes(build(source).cubin), instruction)
+
+
+@pytest.mark.parametrize(("elements", "condition"), [(1, ""), (2, ""), (8, ""), (8, " if %p else %z")])
+def test_a_load_before_a_wait_is_issued_before_it(elements: int, condition: str) -> None:
+    """The assembler may put a wait before a load of memory that nothing writes during the kernel."""
+    op, types = ("load_or", "!cuda.ptr<bf16>, bf16") if condition else ("load", "!cuda.ptr<bf16>")
+    source = kernel(
+        f"""%r = cuda.registers : !cuda.registers<{elements} x bf16>
+        %z = arith.constant 0.0 : bf16
+        %p = arith.cmpi ult, %t, %c16 : index
+        %o = arith.muli %t, %c{elements} : index
+        cuda.{op} %x[%o]{condition} -> %r[%c0] {{count = {elements} : i64, cache = "global"}} : {types} -> !cuda.registers<{elements} x bf16>
+        cuda.dependency_wait
+        cuda.store %r[%c0], %y[%o] {{count = {elements} : i64}} : !cuda.registers<{elements} x bf16> -> !cuda.ptr<bf16>""",
+        "%x: !cuda.ptr<bf16>, %y: !cuda.ptr<bf16>",
+        "writes [0, 1]",
+    )
+    sass = disassemble(build(source).cubin)
+    assert sass.index("LDG") < sass.index("ACQBULK")
 
 
 def test_keeping_what_is_loaded_takes_a_constant() -> None:

@@ -212,7 +212,7 @@ def test_a_question_to_a_process_that_fails_is_lost() -> None:
     processes = KernelProcesses(1)
     try:
         with pytest.raises(Lost, match=r"UnpicklingError|EOFError|pickle"):
-            processes.lower([Job(b"no program", {}, {}, frozenset())], lambda number, lowered: None)
+            processes.lower([Job(b"no program", {}, {}, {})], lambda number, lowered: None)
     finally:
         processes.close()
 
@@ -246,7 +246,7 @@ def test_ctrl_c_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            processes.lower([Job(b"", {}, {}, frozenset())] * 2, lambda number, lowered: None)
+            processes.lower([Job(b"", {}, {}, {})] * 2, lambda number, lowered: None)
     finally:
         timer.join()
         processes.close()

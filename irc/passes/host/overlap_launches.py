@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free as is_pure
 
@@ -15,11 +16,17 @@ from irc.analysis.early_reads import kept_operands
 from irc.analysis.invariants import THREADS
 from irc.dialects.cuda import DependencyWaitOp, KernelOp, LaunchDependentsOp, RegistersOp
 from irc.dialects.cuda.common import GLOBAL, AccessOp
-from irc.dialects.cuda.memory import GlobalLoadOp
+from irc.dialects.cuda.memory import GlobalLoadOp, LoadAcrossOp
 from irc.ir.blocks import behind, block_of, end_of, ops_in
 from irc.ir.passes import Pass
+from irc.ir.properties import values_of
 from irc.ir.rewriting import location_of
 from irc.ir.targets import target_of
+from irc.scheduling.loops import trips
+
+ONCE = 2
+"""How many elements, for each of an array, the threads of a kernel load that read it once, some of them beyond its end:
+fewer than this."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,10 @@ class OverlapLaunchesPass(Pass):
     griddepcontrol). A kernel waits before its first access to global memory, so that what came before the one before is
     done too; it lets the next one start only then, so that no more than one kernel holds places while it waits.
 
-    Of a kernel that reads results of others, loads into registers of arguments that are not donated, as of weights,
-    come before the wait: no launch of the plan writes these, and what came before the plan is done when the launch
-    before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a wait already, those of
-    the user's CUDA C++, and architectures before sm_90 are left alone.
+    Of a kernel that reads results of others, loads into registers of arguments that are not donated and that threads
+    load once, as of weights, come before the wait: no launch of the plan writes these, and what came before the plan is
+    done when the launch before waits no more. Such a launch overlaps with one of its plan alone. Kernels that have a
+    wait already, those of the user's CUDA C++, and architectures before sm_90 are left alone.
     """
 
     name = "overlap-launches"
@@ -48,11 +55,12 @@ class OverlapLaunchesPass(Pass):
         kept = {} if waiting else kept_operands(op)
         for kernel in kernels:
             if kernel not in waiting:
-                wait_first(kernel, kept.get(kernel.sym_name.data, set()))
+                wait_first(kernel, kept.get(kernel.sym_name.data, {}))
 
 
-def wait_first(kernel: KernelOp, kept: Set[int]) -> None:
-    """The kernel waits before its first access to global memory. kept: its launch operands that no launch writes."""
+def wait_first(kernel: KernelOp, kept: Mapping[int, int]) -> None:
+    """The kernel waits before its first access to global memory. kept: its launch operands that no launch writes, with
+    their elements."""
     block = kernel.body.block
     first = _first_access(block)
     wait = DependencyWaitOp()
@@ -60,26 +68,33 @@ def wait_first(kernel: KernelOp, kept: Set[int]) -> None:
         made.location = location_of(kernel)
         block.insert_op_before(made, first)
     numbers = kernel.operand_of_argument
-    early = {argument for argument, number in zip(block.args, numbers, strict=True) if number in kept}
+    early = {argument: kept[number] for argument, number in zip(block.args, numbers, strict=True) if number in kept}
     if early:
-        _load_early(wait, early)
+        threads = prod(values_of(kernel.grid)) * kernel.block.value.data
+        _load_early(wait, {argument: ONCE * size / threads for argument, size in early.items()})
 
 
-def _load_early(wait: Operation, early: Set[SSAValue]) -> None:
-    """Moves loads of these arguments, and what they need, before the wait."""
+def _load_early(wait: Operation, early: Mapping[SSAValue, float]) -> None:
+    """Moves loads of these arguments, and what they need, before the wait, where a thread loads fewer elements of one
+    than it is given with. They pass the L1, which may have what was there before, and are instructions that the
+    compiler keeps before the wait: one from memory that nothing writes during the kernel goes behind it."""
     places = {op: place for place, op in enumerate(behind(wait))}
     for op in list(places):
         for each in _needed(op, places, early) or ():
             del places[each]
             each.detach()
             block_of(wait).insert_op_before(each, wait)
+            for load in (inner for inner in ops_in(each) if isinstance(inner, GlobalLoadOp)):
+                load.cache = StringAttr("global")
 
 
-def _needed(op: Operation, places: Mapping[Operation, int], early: Set[SSAValue]) -> list[Operation] | None:
+def _needed(op: Operation, places: Mapping[Operation, int], early: Mapping[SSAValue, float]) -> list[Operation] | None:
     """A load of such arguments, or a loop of such loads, with what it needs of the ops behind the wait, in order; None
     where it is something else, or cannot go there. places: the place of each of those ops."""
     loads = [inner for inner in ops_in(op) if isinstance(inner, GlobalLoadOp)]
-    if not loads or not all(load.pointer in early for load in loads) or op.results:
+    if not loads or op.results or any(isinstance(load, LoadAcrossOp) for load in loads):
+        return None
+    if not all(load.pointer in early and _loaded(load, op) < early[load.pointer] for load in loads):
         return None
     if not all(isinstance(inner, GlobalLoadOp | scf.ForOp | scf.YieldOp) or is_pure(inner) for inner in ops_in(op)):
         return None
@@ -96,6 +111,16 @@ def _needed(op: Operation, places: Mapping[Operation, int], early: Set[SSAValue]
     if any(user and places.get(user, places[op]) < places[op] for user in users):
         return None
     return sorted(found, key=places.__getitem__)
+
+
+def _loaded(load: GlobalLoadOp, outermost: Operation) -> float:
+    """How many elements a thread loads by an op in a nest of loops; infinitely many where that is not known."""
+    count, op = load.elements, load.parent_op()
+    while op is not None and (op is outermost or outermost.is_ancestor(op)):
+        if not isinstance(op, scf.ForOp) or (times := trips(op)) is None:
+            return float("inf")
+        count, op = count * times, op.parent_op()
+    return count
 
 
 def _first_access(block: Block) -> Operation:

@@ -8,7 +8,7 @@
 // CHECK-NEXT: arith.constant 1
 // CHECK-NEXT: arith.constant 2
 // CHECK-NEXT: scf.for
-// CHECK-NEXT: cuda.load %w{{.*}} -> %[[B]]
+// CHECK-NEXT: cuda.load %w{{.*}} -> %[[B]]{{.*}} {cache = "global"}
 // CHECK: cuda.dependency_wait
 // CHECK-NEXT: cuda.launch_dependents
 // CHECK-NEXT: cuda.load %a{{.*}} -> %[[A]]
@@ -62,6 +62,18 @@ cuda.kernel @shared(%a: !cuda.ptr<f32>, %w: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) 
   cuda.return
 }
 
+// Not from what many threads read: that comes from the L1.
+// CHECK: cuda.kernel @row
+// CHECK: cuda.dependency_wait
+// CHECK: cuda.load %w
+// CHECK-NOT: cache
+cuda.kernel @row(%a: !cuda.ptr<f32>, %w: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [4, 1, 1] block 32 writes [0, 0, 1] {
+  %zero = arith.constant 0 : index
+  %y = cuda.registers : !cuda.registers<1 x f32>
+  cuda.load %w[%zero] -> %y[%zero] : !cuda.ptr<f32> -> !cuda.registers<1 x f32>
+  cuda.return
+}
+
 // A kernel that reads arguments alone may be the first of a plan, behind whatever wrote them.
 // CHECK: cuda.kernel @first
 // CHECK: cuda.dependency_wait
@@ -74,12 +86,13 @@ cuda.kernel @first(%a: !cuda.ptr<f32>, %r: !cuda.ptr<f32>) grid [1, 1, 1] block 
   cuda.return
 }
 
-func.func @f(%x: tensor<2xf32>, %w: tensor<2xf32>, %d: tensor<2xf32> {irc.donated = 0 : i64}) -> tensor<2xf32> {
-  %0 = kernel.launch @first(%x) : (tensor<2xf32>) -> tensor<2xf32>
-  %1 = kernel.launch @add(%0, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %2 = kernel.launch @donated(%1, %d) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %3 = kernel.launch @twice(%2, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %4 = kernel.launch @twice(%w, %3) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %5 = kernel.launch @shared(%4, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  func.return %5 : tensor<2xf32>
+func.func @f(%x: tensor<64xf32>, %w: tensor<64xf32>, %d: tensor<64xf32> {irc.donated = 0 : i64}) -> tensor<64xf32> {
+  %0 = kernel.launch @first(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = kernel.launch @add(%0, %w) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %2 = kernel.launch @donated(%1, %d) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %3 = kernel.launch @twice(%2, %w) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %4 = kernel.launch @twice(%w, %3) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %5 = kernel.launch @shared(%4, %w) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %6 = kernel.launch @row(%5, %w) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  func.return %6 : tensor<64xf32>
 }
