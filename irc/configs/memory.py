@@ -48,9 +48,11 @@ STEP = 32
 
 FEW_REGISTERS = 32
 WEIGHED_REGISTERS = 40
+NESTED_REGISTERS = 48
 MAX_REGISTERS = 64
 """Registers of a thread that holds at most ELEMENTS_PER_THREAD elements of one aligned array, so that an SM is full of
-them; of one that reads weights beside them, which would be spilled; and of one that holds more elements."""
+them; of one that reads weights beside them, which would be spilled; of one that reduces several of these first, to
+compute what they are; and of one that holds more elements."""
 
 PARTS_OF_SM = 4
 """Parts of an SM with registers and warps of their own (CUDA C++ Programming Guide, "Compute Capabilities")."""
@@ -162,6 +164,8 @@ def _registers(reduction: Reduction, held: int, *, is_full: bool, is_row: bool) 
     weights have, but for those of long rows, of which a tile is one."""
     weights = reduction.weights if reduction.is_contiguous else 0
     registers = (WEIGHED_REGISTERS if weights else FEW_REGISTERS) if held <= ELEMENTS_PER_THREAD else MAX_REGISTERS
+    if reduction.is_nested and not reduction.gives_rows and weights > 1:
+        registers = max(registers, NESTED_REGISTERS)
     is_wide = reduction.loaded.size >= REGISTER_BYTES
     beside = is_wide * max(weights - 1, 0) if reduction.gives_rows else 0
     if reduction.returns and not is_full and is_wide:

@@ -10,6 +10,7 @@ from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.codegen.sass import disassemble
 from irc.dialects.cuda import KernelOp
+from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 
@@ -47,6 +48,41 @@ def test_both_products_of_a_gate() -> None:
     arrays = [generator.normal(size=spec.shape, scale=0.2).astype(spec.dtype) for spec in found.arguments]
     a, b = (np.asarray(exe(*arrays)).astype(np.float32) for exe in (found, wanted))
     np.testing.assert_allclose(a, b, atol=1e-2 * float(np.abs(b).max()))
+
+
+NORMS = {
+    "rms, gated": """func f(x: bf16[1, 512], r: bf16[1, 512], g: bf16[512], w: bf16[640, 512], v: bf16[640, 512], u: bf16[2048, 512]) -> (bf16[1, 640], bf16[1, 512], bf16[1, 2048]) {
+        y = x + r
+        n = rms_norm(y) * g
+        return silu(n @ transpose(w)) * (n @ transpose(v)), y, n @ transpose(u)
+    }""",
+    "layer": """func f(x: bf16[1, 640], g: bf16[640], b: bf16[640], w: bf16[512, 640]) -> bf16[1, 512] {
+        return (layer_norm(tanh(x)) * g + b) @ transpose(w)
+    }""",
+    "softmax": """func f(x: f16[1, 1024], w: f16[512, 1024]) -> f16[1, 512] {
+        return softmax(x) @ transpose(w)
+    }""",
+}
+
+
+@pytest.mark.parametrize("seldom", [0.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("name", NORMS)
+def test_a_row_is_normalized_by_the_kernels_that_multiply_it(name: str, seldom: float) -> None:
+    """No kernel has one row alone, but for the sum of two arrays. An element that is infinite or no number is one in
+    all that depends on it."""
+    program = NORMS[name]
+    module = lower(isolate(parse(program, "norm.irc"), None), "kernel", arch="sm_90a")
+    kernels = [op for op in module.walk() if isinstance(op, FusedOp)]
+    assert [op.kind.value for op in kernels] == {"rms, gated": ["map", "reduce", "reduce"]}.get(name, ["reduce"])
+    found, wanted = (irc.compile(program, target) for target in ("sim", "interpret"))
+    generator = np.random.default_rng(0)
+    arrays = [generator.normal(size=spec.shape, scale=0.2).astype(spec.dtype) for spec in found.arguments]
+    if seldom:
+        arrays[0][0, 77] = seldom
+    results = [exe(*arrays) for exe in (found, wanted)]
+    for a, b in zip(*(each if isinstance(each, tuple) else (each,) for each in results), strict=True):
+        a, b = (np.asarray(each).astype(np.float32) for each in (a, b))
+        np.testing.assert_allclose(a, b, atol=1e-2 * float(np.nanmax(np.abs(b[np.isfinite(b)]), initial=0.0)))
 
 
 def test_weights_are_loaded_before_the_wait() -> None:

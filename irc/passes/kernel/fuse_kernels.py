@@ -3,10 +3,11 @@
 Anchors are placed in the order cascade, matmul, reduction, map: a product whose left operand is computed from the rows
 of another is in one kernel with that, a product takes the elementwise work after it, a reduction what surrounds it, a
 product what feeds it alone, and the rest becomes maps and permutations. A reduction leaves what ends the work of a
-window (a depthwise convolution's bias), or joins several, beside that, where fewer bytes are stored so. Work on a
-product and on arguments that is wider than the product is done again by the kernels behind it. Last, cheap work goes to
-the kernel that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes
-of the same values is a kernel of its own.
+window (a depthwise convolution's bias), or joins several, beside that, where fewer bytes are stored so. A row that all
+rows of a reduction meet, normalized before, is computed by the reductions that read it. Work on a product and on
+arguments that is wider than the product is done again by the kernels behind it. Last, cheap work goes to the kernel
+that reads it, where that saves an array. No merge makes a cycle between kernels. A reduction over other axes of the
+same values is a kernel of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from irc.fusion.products import casts_to_store, ends_to_store, grow_epilogue, gr
 from irc.fusion.recomputation import copy_across_kernels, copy_behind_cascades, copy_behind_phases
 from irc.fusion.reductions import grow_reductions
 from irc.fusion.repeated import copy_escaping, find_repeated
+from irc.fusion.row_copies import copy_rows
 from irc.fusion.sink_into_consumer import sink_into_consumers
 from irc.ir.blocks import ops_in
 from irc.ir.passes import Pass
@@ -67,6 +69,7 @@ def fuse_block(
     Costs that were compared are described in `compared`, where there is one."""
     copies = copy_across_kernels(block) | copy_behind_cascades(block) | copy_behind_phases(block)
     copies |= copy_pages(block) | copy_parts(block)
+    copy_rows(block)
     copy_escaping(block)
     stored = casts_to_store(block) | ends_to_store(block)
     graph = FusionGraph(block, copies | find_repeated(block, max_recomputations), stored)
