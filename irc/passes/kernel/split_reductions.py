@@ -4,7 +4,8 @@ Four need it: one in the epilogue of a product, whose tiles cover parts of M and
 room for, a product with few tiles and a long K, and a cascade of few rows, which `choose-config` marked by `split`. The
 first kernel reduces each part, of which there is one for each tile, and stores the partial results; one more kernel
 finishes all reductions of the first, and does the elementwise work on their results. The parts of K of a product can be
-added up by the first kernel instead, by blocks that wait for each other at semaphores.
+added up by the first kernel instead, by blocks that wait for each other at semaphores. A few parts that only one kernel
+reads the sum of are added up by that kernel.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from irc.ir.rewriting import location_of
 from irc.ir.targets import Target, target_of
 from irc.ir.walks import depending_on
 from irc.splitting.cascades import SplitCascade
+from irc.splitting.finishes import finish_in_readers
 from irc.splitting.partials import Cut, Side, TwoStages, alike_axes, cut_reduction, first_stage
 from irc.splitting.positions import split_position
 from irc.splitting.products import split_product, split_serially
@@ -58,16 +60,19 @@ ENOUGH_TO_CUT = 4
 
 @dataclass(frozen=True)
 class SplitReductionsPass(Pass):
-    """Splits reductions that cross tiles into partial results and a kernel that finishes them."""
+    """Splits reductions that cross tiles into partial results and a kernel that finishes them: the one that reads what
+    a few parts add up to, where that takes less than a launch."""
 
     name: ClassVar[str] = "split-reductions"
     requires = (FUSED,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = target_of(op)
+        finishes: list[FusedOp] = []
         for kernel in [inner for inner in ops_in(op) if isinstance(inner, FusedOp)]:
-            if stages := _stages(kernel):
-                _split(kernel, stages, machine)
+            if (stages := _stages(kernel)) and (finish := _split(kernel, stages, machine)) is not None:
+                finishes.append(finish)
+        finish_in_readers(finishes, machine)
 
 
 Stage = Callable[[Operation, Callable[[Operation], None]], TwoStages]
@@ -226,7 +231,8 @@ def _close_part(extent: int, parts: int, step: int) -> int:
     return min(sizes, key=lambda size: (extent % size, size), default=extent)
 
 
-def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> None:
+def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> FusedOp | None:
+    """Gives the kernel that finishes the reductions; None where the first one does."""
     dependent = _dependent(kernel, build)
     old_yield = kernel.yielded
     if any(operand in dependent for op in kernel.cores() if op not in build for operand in op.operands):
@@ -248,6 +254,7 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
     results: list[SSAValue | None] = [None] * len(kernel.results)
     for new, i in enumerate(kept):
         results[i] = first.results[new]
+    second = None
     if finish.is_done:
         finished = [named[stage.partials[0]] for stage in stages]
     else:
@@ -266,6 +273,7 @@ def _split(kernel: FusedOp, build: dict[Operation, Stage], machine: Target) -> N
         if op.results and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
+    return second
 
 
 def _dependent(kernel: FusedOp, split: Collection[Operation]) -> set[SSAValue]:
