@@ -36,7 +36,7 @@ from irc.fusion.returning import can_return
 from irc.ir.iteration import iteration_of
 from irc.ir.walks import operands_behind, reached
 
-MAX_OF_ROW = 4
+MAX_OF_ROW = 8
 """Reductions of one kernel, at most, that share a row alone: a block has a tile of the array of each in registers."""
 
 Alike = dict[tuple[tuple[int, ...], tuple[int, ...]], dict[int, frozenset[SSAValue]]]

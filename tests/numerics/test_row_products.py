@@ -10,7 +10,7 @@ from irc.codegen.nvrtc import compile_source
 from irc.codegen.printer import print_kernels
 from irc.codegen.sass import disassemble
 from irc.dialects.cuda import KernelOp
-from irc.dialects.kernel import FusedOp
+from irc.dialects.kernel import FusedOp, LaunchOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
 
@@ -83,6 +83,29 @@ def test_a_row_is_normalized_by_the_kernels_that_multiply_it(name: str, seldom: 
     for a, b in zip(*(each if isinstance(each, tuple) else (each,) for each in results), strict=True):
         a, b = (np.asarray(each).astype(np.float32) for each in (a, b))
         np.testing.assert_allclose(a, b, atol=1e-2 * float(np.nanmax(np.abs(b[np.isfinite(b)]), initial=0.0)))
+
+
+HEADS = """
+func f(x: bf16[1, 512], g: bf16[512], q: bf16[1536, 512], k: bf16[512, 512], v: bf16[512, 512]) -> (bf16[1, 3, 512], bf16[1, 512], bf16[1, 512]) {
+    n = rms_norm(x) * g
+    y = reshape(n @ transpose(q), [1, 3, 2, 256])
+    a = y[:, :, 0:1]
+    b = y[:, :, 1:2]
+    return reshape(concat([a - b, a + b], axis=2), [1, 3, 512]), n @ transpose(k), tanh(n @ transpose(v))
+}
+"""
+
+
+def test_queries_are_one_kernel_with_keys_and_values_of_fewer_heads() -> None:
+    """And one for what follows them. The queries lie where their parts are stored."""
+    module = lower(isolate(parse(HEADS, "heads.irc"), None), "programs", arch="sm_90a")
+    assert sum(isinstance(op, LaunchOp) for op in module.walk()) == 2
+    found, wanted = (irc.compile(HEADS, target) for target in ("sim", "interpret"))
+    generator = np.random.default_rng(0)
+    arrays = [generator.normal(size=spec.shape, scale=0.2).astype(spec.dtype) for spec in found.arguments]
+    for a, b in zip(found(*arrays), wanted(*arrays), strict=True):
+        a, b = (np.asarray(each).astype(np.float32) for each in (a, b))
+        np.testing.assert_allclose(a, b, atol=1e-2 * float(np.abs(b).max()))
 
 
 def test_weights_are_loaded_before_the_wait() -> None:

@@ -7,13 +7,14 @@ second kernel adds these up. A sum along rows has as many blocks as there are ro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from irc.canonicalization.simplify import SimplifyPattern
 from irc.dialects import nd
@@ -29,12 +30,22 @@ MIN_ROW = 512
 MIN_ELEMENTS = 1 << 18
 """Of the operand of many rows: smaller ones are in the L2, and products of them side by side."""
 
+MAX_SUMS = 8
+"""Of one kernel that multiplies one row by parts of several operands: each thread holds elements of all."""
+
+ROWS_PER_SM = 2
+"""Rows of each of these parts that an SM has at least."""
+
+Sides = tuple[SSAValue, SSAValue]
+"""Of a product: the operand that is one row, and the other, with the rows that it meets."""
+
 
 @dataclass(frozen=True)
 class RowProductsPass(Pass):
     """On a GPU, turns a product of one row by an operand of 16-bit floats whose rows are contracted, [n, k], into sums
-    of products in f32, the type that it is accumulated in. Products in batches, of other types, of several rows, by
-    columns, and small ones are left alone."""
+    of products in f32, the type that it is accumulated in; into several, side by side, where the row meets operands of
+    different heights. Products in batches, of other types, of several rows, by columns, and small ones are left
+    alone."""
 
     name = "row-products"
 
@@ -44,23 +55,58 @@ class RowProductsPass(Pass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if target_of(op).exact_tiles:
             return
-        found = SimplifyPattern({nd.MatmulOp: [partial(sum_of_products, self.min_elements)]})
-        rewrite(op, [found], what=self.name, recursive=False)
+        products = [each for each in op.walk() if isinstance(each, nd.MatmulOp)]
+        sides = {each: _row_and_rows(self.min_elements, each) for each in products}
+        found: dict[Operation, Sides] = {each: known for each, known in sides.items() if known is not None}
+        parts = {each: _parts(each, found) for each in found}
+        pattern = SimplifyPattern({nd.MatmulOp: [partial(sum_of_products, found, parts)]})
+        rewrite(op, [pattern], what=self.name, recursive=False)
 
 
-def sum_of_products(min_elements: int, op: nd.MatmulOp, at: Inserter) -> SSAValue | None:
-    """In the type of the result; None where the product stays."""
+def sum_of_products(
+    found: Mapping[Operation, Sides], parts: Mapping[Operation, int], op: nd.MatmulOp, at: Inserter
+) -> SSAValue | None:
+    """In the type of the result; None where the product stays. found: the operands of those that are sums. parts: how
+    many sums each is."""
+    if op not in found:
+        return None
+    row, rows = found[op]
+    wide, last = element_of(op.result), rank_of(rows) - 1
+    many, (count, *rest) = Term(rows, at), shape_of(rows)
+    size = count // parts[op]
+    starts = range(0, count, size) if size < count else ()
+    cut = [many.slice([start, *[0] * last], [start + size, *rest]) for start in starts] or [many]
+    wider = [each.cast(wide) for each in cut]
+    factor = Term(row, at).cast(wide).reshape(rest[-1:])
+    sums = [(each * factor.broadcast(each.shape, [last])).sum([last], wide) for each in wider]
+    total = sums[0] if len(sums) == 1 else Term(at.value(nd.ConcatOp([each.value for each in sums], 0)), at)
+    return total.reshape(shape_of(op.result)).value
+
+
+def _row_and_rows(min_elements: int, op: nd.MatmulOp) -> Sides | None:
+    """The operand that is one row, and the one with the rows that it is multiplied by; None of other products."""
     if ints(op.lhs_batch) or element_of(op.result).name != "f32":
         return None
     sides = (op.lhs, ints(op.lhs_contract)), (op.rhs, ints(op.rhs_contract))
     for (row, contracted), (rows, along) in (sides, sides[::-1]):
         is_large = prod(shape_of(rows)) >= min_elements
         if is_large and _is_row(row, contracted) and _has_rows(rows, along) and element_of(row) == element_of(rows):
-            wide, last = element_of(op.result), rank_of(rows) - 1
-            many = Term(rows, at).cast(wide)
-            factor = Term(row, at).cast(wide).reshape(shape_of(rows)[last:]).broadcast(many.shape, [last])
-            return (many * factor).sum([last], wide).reshape(shape_of(op.result)).value
+            return row, rows
     return None
+
+
+def _parts(op: Operation, found: Mapping[Operation, Sides]) -> int:
+    """How many sums a product is: of parts with as many rows as the shortest operand has that the row is multiplied by,
+    as queries beside keys and values of fewer heads. Sums of equal shapes are one kernel, where they are few, each has
+    a row or two for every SM, and none takes longer than a launch."""
+    row, rows = found[op]
+    shapes = [shape_of(other) for each, other in found.values() if each is row]
+    least, machine = min(shape[0] for shape in shapes), target_of(op)
+    is_alike = all(len(shape) == 2 and shape[0] % least == 0 for shape in shapes)
+    total = sum(shape[0] // least for shape in shapes)
+    nbytes = least * shape_of(rows)[-1] * element_of(rows).size
+    is_apart = total > MAX_SUMS or least < ROWS_PER_SM * machine.sms or nbytes > machine.costs.small_bytes
+    return 1 if is_apart or not is_alike else shape_of(rows)[0] // least
 
 
 def _is_row(x: SSAValue, contracted: tuple[int, ...]) -> bool:
