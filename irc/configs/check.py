@@ -303,8 +303,10 @@ class _Check:
                 f"{'' if product.is_loadable else 'not '}loadable",
                 "rows of 16-byte multiples can be loaded",
             )
-        if config.swap_ab and product.count > 1:
-            raise self._fail(f"one product can have its rows along N, found swap_ab = true of {product.count}")
+        if config.swap_ab and product.lhs_count > 1:
+            found = f"found swap_ab = true of {product.lhs_count}"
+            raise self._fail(f"products of one left operand can have their rows along N, {found}")
+        joined = 1 if config.swap_ab else product.joined
         tall, wide = (tile["n"], tile["m"]) if config.swap_ab else (tile["m"], tile["n"])
         warps = config.warps or GROUP_WARPS
         rows = WGMMA_ROWS * max(1, warps // GROUP_WARPS)
@@ -313,9 +315,9 @@ class _Check:
         depth = self._machine.wgmma[operands.operand]
         if tile["k"] % depth:
             raise self._fail(f"wgmma takes steps of {depth} along K, found a tile of {tile['k']}")
-        if wide * product.joined > WGMMA_COLUMNS:
+        if wide * joined > WGMMA_COLUMNS:
             raise self._fail(
-                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {product.joined} x {wide}",
+                f"wgmma computes up to {WGMMA_COLUMNS} columns, found {joined} x {wide}",
                 "use a narrower tile",
             )
         is_across = product.is_copied and product.rhs_along == "n" and not config.swap_ab
@@ -323,7 +325,7 @@ class _Check:
         if wide % multiple:
             along = ", which are contiguous along N," if is_across else ""
             raise self._fail(f"columns of wgmma{along} are a multiple of {multiple}, found {wide}")
-        if not is_wgmma_width(wide * product.joined, of_integers=product.lhs.is_integer):
+        if not is_wgmma_width(wide * joined, of_integers=product.lhs.is_integer):
             raise self._fail(f"columns of wgmma on integers are 8, 24 or a multiple of 16, found {wide}")
 
     def _tcgen05(self, config: ConfigAttr, tile: TileSizes, product: Product) -> None:

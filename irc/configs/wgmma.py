@@ -80,7 +80,7 @@ def _rank(candidate: tuple[Model, Blocking]) -> tuple[float, int]:
 def _sides(product: Product) -> tuple[str, ...]:
     """The sides along which an instruction's rows are worth a try: N for a right operand that the threads which
     multiply compute, as they do left ones alone, and for a short M."""
-    if product.count > 1 or product.row > 1 or product.lhs_made:
+    if product.lhs_count > 1 or product.row > 1 or product.lhs_made or (product.rhs_made and product.count > 1):
         return ("m",)
     if product.rhs_made:
         return ("n",)
@@ -98,6 +98,8 @@ def transposed(product: Product) -> Product:
         rhs=product.lhs,
         lhs_pitch=product.rhs_pitch,
         rhs_pitch=product.lhs_pitch,
+        lhs_count=product.rhs_count,
+        rhs_count=product.lhs_count,
         varying=frozenset({"m": "n", "n": "m"}[side] for side in product.varying),
         rhs_along="k",  # not that of the left operand: what is transposed has few columns
         lhs_made=product.rhs_made,

@@ -156,15 +156,15 @@ func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
 
 // -----
 
-func.func @f(%x: tensor<512x512xbf16>) -> tensor<512x512xf32> {
-  // expected-error @below {{kernel k: one product can have its rows along N, found swap_ab = true of 2}}
-  %r = kernel.fused @k matmul config<tile = {m = 16, n = 64, k = 64}, swap_ab = true, instruction = "wgmma"> (%a = %x : tensor<512x512xbf16>) -> tensor<512x512xf32> {
-    %c = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [0]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
-    %d = nd.matmul %a, %a {lhs_batch = [], rhs_batch = [], lhs_contract = [0], rhs_contract = [1]} : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xf32>
-    %e = nd.add %c, %d : tensor<512x512xf32>
-    kernel.yield %e : tensor<512x512xf32>
+func.func @f(%x: tensor<32x512xbf16>, %y: tensor<32x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<32x512xf32> {
+  // expected-error @below {{kernel k: products of one left operand can have their rows along N, found swap_ab = true of 2}}
+  %r = kernel.fused @k matmul config<tile = {m = 32, n = 64, k = 64}, swap_ab = true, instruction = "wgmma"> (%a = %x : tensor<32x512xbf16>, %b = %y : tensor<32x512xbf16>, %v = %w : tensor<512x512xbf16>) -> tensor<32x512xf32> {
+    %c = nd.matmul %a, %v {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<32x512xbf16>, tensor<512x512xbf16>) -> tensor<32x512xf32>
+    %d = nd.matmul %b, %v {lhs_batch = [], rhs_batch = [], lhs_contract = [1], rhs_contract = [1]} : (tensor<32x512xbf16>, tensor<512x512xbf16>) -> tensor<32x512xf32>
+    %e = nd.add %c, %d : tensor<32x512xf32>
+    kernel.yield %e : tensor<32x512xf32>
   }
-  func.return %r : tensor<512x512xf32>
+  func.return %r : tensor<32x512xf32>
 }
 
 // -----

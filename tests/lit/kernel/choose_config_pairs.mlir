@@ -13,3 +13,19 @@ func.func @transposed(%x: tensor<2056x2056xbf16>, %w: tensor<2056x2056xbf16>) ->
   }
   func.return %fused : tensor<2056x2056xbf16>
 }
+
+// Two products of a few rows have them along N: a tile of 64 would read 60 rows that are not there.
+// CHECK-LABEL: @gated_0
+// CHECK-SAME:  config<tile = {m = 16, n = 64, k = 128}, {{.*}}swap_ab = true>
+func.func @gated(%x: tensor<4x2048xbf16>, %w: tensor<8192x2048xbf16>, %v: tensor<8192x2048xbf16>) -> tensor<4x8192xbf16> {
+  %fused = kernel.fused @gated_0 matmul (%x_1 = %x : tensor<4x2048xbf16>, %w_1 = %w : tensor<8192x2048xbf16>, %v_1 = %v : tensor<8192x2048xbf16>) -> tensor<4x8192xbf16> {
+    // core
+    %0 = nd.matmul %x_1, %w_1 {lhs_contract = [1], rhs_contract = [1]} : (tensor<4x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<4x8192xf32>
+    %1 = nd.matmul %x_1, %v_1 {lhs_contract = [1], rhs_contract = [1]} : (tensor<4x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<4x8192xf32>
+    // epilogue
+    %2 = nd.mul %0, %1 : tensor<4x8192xf32>
+    %3 = nd.cast %2 : tensor<4x8192xf32> -> tensor<4x8192xbf16>
+    kernel.yield %3 : tensor<4x8192xbf16>
+  }
+  func.return %fused : tensor<4x8192xbf16>
+}
