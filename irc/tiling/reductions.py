@@ -33,6 +33,7 @@ from irc.tiling.nodes import (
     Constant,
     Coordinate,
     Dot,
+    Load,
     Node,
     Reduced,
     Test,
@@ -218,6 +219,7 @@ class ReduceStage(Stage):
         roots: list[Node] = [root for n in batch for root in self._elements(n, column)]
         if self.program.chunks[column] >= column.extent:
             stage = self._whole(column)
+            stage.load_first(roots)
             parts = [stage.tile(root, stage.shape) for root in roots]
         elif scaled := self._scaled(column, depth, batch):
             self._run_rescaling(column, batch, scaled)
@@ -235,6 +237,13 @@ class ReduceStage(Stage):
         for n in batch:
             self._finish_reduction(n, parts[: part_count(n)])
             parts = parts[part_count(n) :]
+
+    def load_first(self, roots: Sequence[Node]) -> None:
+        """Loads what several nodes need before any of them is computed: threads may meet between two, and would wait
+        for the loads behind that once more."""
+        loads = [n for n in walk_nodes(roots, inside=lambda n: not self.is_leaf(n)) if isinstance(n, Load)]
+        for node in loads if len(roots) > 1 else ():
+            self.load(node)
 
     def _chunk_shape(self, column: DomainDim) -> Shape:
         return (*self._carry_shape()[:-1], self.program.chunks[column])
