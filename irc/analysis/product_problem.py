@@ -28,6 +28,7 @@ from irc.analysis.op_classes import (
     size_of,
 )
 from irc.analysis.operand_work import OperandWork
+from irc.analysis.readers import reader_of
 from irc.analysis.whole_rows import row_extent
 from irc.analysis.window_operands import (
     has_pairs_of_taps,
@@ -80,6 +81,7 @@ class Product:
     block: elements of K of a block that is scaled before blocks are added up, 0 where none is; a step along K is one.
     alike: neighboring columns whose blocks have one scale, 0 where there are no such groups. scales: arrays that blocks
     are scaled by, and that TMA brings in the stage of the operands (stage-scales).
+    is_added_up: whether the one kernel that reads what follows the products adds up parts of them, where they are few.
     """
 
     count: int
@@ -125,6 +127,7 @@ class Product:
     block: int = 0
     alike: int = 0
     scales: int = 0
+    is_added_up: bool = False
 
     @property
     def is_promoted(self) -> bool:
@@ -215,6 +218,7 @@ def product_of(kernel: FusedOp) -> Product:
         block=0 if blocks is None else extents["k"],
         alike=0 if blocks is None else _alike(kernel, extents["n"]),
         scales=0 if blocks is None else _scales(kernel, op),
+        is_added_up=not any(map(is_reduction, after)) and reader_of(kernel) is not None,
     )
 
 

@@ -15,6 +15,7 @@ from math import gcd
 
 from irc.analysis.budgets import EPILOGUE_BYTES
 from irc.analysis.product_problem import Product
+from irc.analysis.readers import MAX_PARTS
 from irc.configs.blocked import GROUP
 from irc.configs.window_steps import step_at_tap
 from irc.ir.targets import Target
@@ -230,12 +231,13 @@ class Model:
         return product.batch * product.k * read * machine.clock / machine.bandwidth
 
     def _finish(self, blocking: Blocking) -> float:
-        """The kernel that adds parts."""
+        """What adds parts: a kernel, or the one that reads the sum, which then starts no later."""
         if blocking.split == 1:
             return 0.0
         product = self._product
         partial = blocking.split * product.count * product.batch * product.m * product.n * product.result.size
-        return self._costs.finish + 2 * partial / self._costs.finish_bytes
+        is_added_up = product.is_added_up and blocking.split <= MAX_PARTS
+        return (self._costs.added_up if is_added_up else self._costs.finish) + 2 * partial / self._costs.finish_bytes
 
     def _loaded(self, extent: int, whole: int) -> int:
         """Rows of a box of an operand that has `whole`, in those that lie inside."""

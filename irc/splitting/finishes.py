@@ -12,8 +12,8 @@ from xdsl.builder import Builder
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from irc.analysis.code_size import Unrolled
 from irc.analysis.op_classes import is_elementwise, is_reduction, is_transparent, is_view, shape_of, size_of
+from irc.analysis.readers import MAX_PARTS, domain_of, reader_of, uses_of
 from irc.analysis.reduction_problem import reduction_of
 from irc.dialects import nd
 from irc.dialects.kernel import Anchor, FusedOp, YieldOp
@@ -24,12 +24,6 @@ from irc.ir.rewriting import Inserter, location_of
 from irc.ir.targets import Target
 from irc.support.integers import ceil_div
 
-MAX_PARTS = 8
-"""Parts that a thread loads for each element."""
-
-MAX_PLACES = 2
-"""Of what a reader computes at which it needs the same sum, as each half of a row that is rotated."""
-
 
 def finish_in_readers(finishes: Sequence[FusedOp], machine: Target) -> None:
     """Does the work of kernels that add up a few parts in the only kernels that read their results, where these load
@@ -37,32 +31,9 @@ def finish_in_readers(finishes: Sequence[FusedOp], machine: Target) -> None:
     if machine.exact_tiles:
         return
     for finish in finishes:
-        reader = _reader(finish)
-        if (
-            reader is not None
-            and reader not in finishes
-            and _is_sum_of_parts(finish)
-            and _is_short(finish, reader, machine)
-        ):
+        reader = reader_of(finish) if _is_sum_of_parts(finish) else None
+        if reader is not None and reader not in finishes and _is_short(finish, reader, machine):
             _inline(finish, reader)
-
-
-def _reader(finish: FusedOp) -> FusedOp | None:
-    """The only op that reads the results, through views, if it is a kernel of elementwise work or of reductions."""
-    readers = {reader for value in finish.results for reader, _ in _uses(value)}
-    reader = next(iter(readers)) if len(readers) == 1 else None
-    if not isinstance(reader, FusedOp) or reader.kind not in (Anchor.MAP, Anchor.REDUCE):
-        return None
-    return reader if reader.config is not None and reader.config.tile is not None else None
-
-
-def _uses(value: SSAValue) -> Iterator[tuple[Operation, int]]:
-    """What reads a value, also through views, and as which operand."""
-    for use in value.uses:
-        if is_view(use.operation):
-            yield from _uses(use.operation.results[0])
-        else:
-            yield use.operation, use.index
 
 
 def _is_sum_of_parts(finish: FusedOp) -> bool:
@@ -80,17 +51,12 @@ def _is_of_parts(op: Operation) -> bool:
 
 
 def _is_short(finish: FusedOp, reader: FusedOp, machine: Target) -> bool:
-    """Whether the reader needs each sum at a place or two, and each SM that has a block of it loads the parts in less
-    time than half a launch."""
-    assert reader.config is not None and reader.config.tile is not None
-    is_map = reader.kind is Anchor.MAP
-    domain = max(map(size_of, reader.outputs if is_map else [op.operands[0] for op in reader.cores()]))
-    places = [Unrolled(reader).places[index] for value in finish.results for _, index in _uses(value)]
-    if domain > min(map(size_of, finish.results)) or max(places) > MAX_PLACES:
+    """Whether each SM that has a block of the reader loads the parts that it needs in less time than half a launch."""
+    if reader.config is None or reader.config.tile is None:
         return False
-    rows = domain if is_map else reduction_of(reader).rows
+    rows = domain_of(reader) if reader.kind is Anchor.MAP else reduction_of(reader).rows
     blocks = min(machine.sms, ceil_div(rows, reader.config.tile["d"]))
-    loaded = sum(size_of(value) * element_of(value.type).size for value in finish.inputs) * max(places)
+    loaded = sum(size_of(value) * element_of(value.type).size for value in finish.inputs)
     return loaded / blocks / machine.costs.operand_bytes <= machine.costs.launch / machine.sms / 2
 
 
@@ -115,7 +81,7 @@ def _inline(finish: FusedOp, reader: FusedOp) -> None:
     read = {
         block.args[index]: known[inner]
         for inner, value in zip(finish.yielded.outputs, finish.results, strict=True)
-        for _, index in _uses(value)
+        for _, index in uses_of(value)
     }
     for argument, value in read.items():
         argument.replace_all_uses_with(Term(value, at).reshape(shape_of(argument)).value)

@@ -10,10 +10,10 @@ import pytest
 
 import irc
 from irc.analysis.op_classes import shape_of
+from irc.analysis.readers import MAX_PARTS
 from irc.dialects.kernel import FusedOp
 from irc.driver.lowering import lower
 from irc.driver.program import isolate, parse
-from irc.splitting.finishes import MAX_PARTS
 
 PROGRAMS = {
     "norm": """func f(x: bf16[4, 2048], w: bf16[256, 2048], r: bf16[4, 256], g: bf16[256]) -> bf16[4, 256] {

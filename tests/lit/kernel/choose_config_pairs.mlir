@@ -29,3 +29,34 @@ func.func @gated(%x: tensor<4x2048xbf16>, %w: tensor<8192x2048xbf16>, %v: tensor
   }
   func.return %fused : tensor<4x8192xbf16>
 }
+
+// A product has more parts where the kernel behind it adds them up than where a kernel of its own does.
+// CHECK-LABEL: @read_0
+// CHECK-SAME:  split = 2
+// CHECK-LABEL: @returned_0
+// CHECK-SAME:  config<tile = {m = 16, n = 64, k = 128}, stages = 8, cluster
+func.func @read(%x: tensor<16x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<16x2048xbf16> {
+  %0 = kernel.fused @read_0 matmul (%x_1 = %x : tensor<16x2048xbf16>, %w_1 = %w : tensor<2048x2048xbf16>) -> tensor<16x2048xbf16> {
+    %1 = nd.matmul %x_1, %w_1 {lhs_contract = [1], rhs_contract = [1]} : (tensor<16x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<16x2048xf32>
+    %2 = nd.cast %1 : tensor<16x2048xf32> -> tensor<16x2048xbf16>
+    kernel.yield %2 : tensor<16x2048xbf16>
+  }
+  %3 = kernel.fused @read_1 reduce (%y = %0 : tensor<16x2048xbf16>) -> tensor<16x2048xbf16> {
+    %4 = nd.cast %y : tensor<16x2048xbf16> -> tensor<16x2048xf32>
+    %5 = nd.max %4 {axes = [1]} : tensor<16x2048xf32> -> tensor<16xf32>
+    %6 = nd.broadcast %5 {dims = [0]} : tensor<16xf32> -> tensor<16x2048xf32>
+    %7 = nd.sub %4, %6 : tensor<16x2048xf32>
+    %8 = nd.cast %7 : tensor<16x2048xf32> -> tensor<16x2048xbf16>
+    kernel.yield %8 : tensor<16x2048xbf16>
+  }
+  func.return %3 : tensor<16x2048xbf16>
+}
+
+func.func @returned(%x: tensor<16x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<16x2048xbf16> {
+  %0 = kernel.fused @returned_0 matmul (%x_1 = %x : tensor<16x2048xbf16>, %w_1 = %w : tensor<2048x2048xbf16>) -> tensor<16x2048xbf16> {
+    %1 = nd.matmul %x_1, %w_1 {lhs_contract = [1], rhs_contract = [1]} : (tensor<16x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<16x2048xf32>
+    %2 = nd.cast %1 : tensor<16x2048xf32> -> tensor<16x2048xbf16>
+    kernel.yield %2 : tensor<16x2048xbf16>
+  }
+  func.return %0 : tensor<16x2048xbf16>
+}
