@@ -59,7 +59,7 @@ def copy_rows(block: Block) -> None:
     for row, spreads in found.items():
         ends = {op for ops in spreads.values() for op in ops}
         work = _work(block, size_of(row), ends) if {*_readers(row)} == ends else []
-        if any(map(is_reduction, work)) and _pays(work, spreads, machine):
+        if any(map(is_reduction, work)) and _are_apart(spreads) and _pays(work, spreads, machine):
             for ops in spreads.values():
                 _copy(work, ops)
     if function := block.parent_op():
@@ -143,6 +143,15 @@ def _arrays(op: Operation, length: int) -> set[SSAValue]:
     """The rows that an op reads and that are no arguments."""
     rows = {_behind_views(value) for value in op.operands if size_of(value) == length}
     return {value for value in rows if isinstance(value.owner, Operation) and not is_made(value.owner)}
+
+
+def _are_apart(spreads: Spreads) -> bool:
+    """Whether no reduction of a domain needs what another makes: one kernel has all of them, and stores no row."""
+    for ops in spreads.values():
+        ends = {user for op in ops for user in _users_in(op) if is_reduction(user)}
+        if not ends.isdisjoint(reached((user for end in ends for user in users_of(end)), users_of)):
+            return False
+    return True
 
 
 def _pays(work: Sequence[Operation], spreads: Spreads, machine: Target) -> bool:

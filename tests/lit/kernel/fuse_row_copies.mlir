@@ -98,3 +98,26 @@ func.func @two_rows(%x: tensor<2x512xf32>, %w: tensor<64x2x512xf32>) -> tensor<6
   %6 = nd.sum %5 {axes = [2]} : tensor<64x2x512xf32> -> tensor<64x2xf32>
   func.return %6 : tensor<64x2xf32>
 }
+
+// Two of which one needs the other may be two kernels: what both read is stored for all rows by none.
+// CHECK-LABEL: func.func @chain
+// CHECK: kernel.fused @chain_0 reduce
+// CHECK-SAME: -> tensor<512xf32>
+// CHECK: nd.exp {{.*}} : tensor<512xf32>
+// CHECK: kernel.fused @chain_1
+func.func @chain(%x: tensor<512xf32>, %w: tensor<512x512xbf16>, %v: tensor<512x512xbf16>) -> tensor<512xf32> {
+  %0 = nd.exp %x : tensor<512xf32>
+  %1 = nd.sum %0 {axes = [0]} : tensor<512xf32> -> tensor<f32>
+  %2 = nd.broadcast %1 {dims = []} : tensor<f32> -> tensor<512xf32>
+  %3 = nd.div %0, %2 : tensor<512xf32>
+  %4 = nd.broadcast %3 {dims = [1]} : tensor<512xf32> -> tensor<512x512xf32>
+  %5 = nd.cast %w : tensor<512x512xbf16> -> tensor<512x512xf32>
+  %6 = nd.mul %5, %4 : tensor<512x512xf32>
+  %7 = nd.sum %6 {axes = [1]} : tensor<512x512xf32> -> tensor<512xf32>
+  %8 = nd.broadcast %7 {dims = [1]} : tensor<512xf32> -> tensor<512x512xf32>
+  %9 = nd.cast %v : tensor<512x512xbf16> -> tensor<512x512xf32>
+  %10 = nd.mul %9, %8 : tensor<512x512xf32>
+  %11 = nd.add %10, %4 : tensor<512x512xf32>
+  %12 = nd.sum %11 {axes = [1]} : tensor<512x512xf32> -> tensor<512xf32>
+  func.return %12 : tensor<512xf32>
+}
