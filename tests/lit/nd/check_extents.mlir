@@ -66,6 +66,6 @@ builtin.module attributes {irc.dims = {N = array<i64: 1, 512, 1, 521>}} {
 
 // -----
 
-// expected-error @+1 {{irc.dims: expected a dictionary with four numbers of i64 for each dim, found}}
+// expected-error @+1 {{irc.dims: expected a dictionary with four or five numbers of i64 for each dim, found}}
 builtin.module attributes {irc.dims = {N = array<i64: 1, 512, 1>}} {
 }
