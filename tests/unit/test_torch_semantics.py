@@ -598,3 +598,12 @@ def test_unsigned_numbers_below_0_wrap_as_in_torch() -> None:
     x = torch.tensor([1, 2, 3], dtype=torch.uint8)
     found = compiled(lambda x: nn.functional.pad(x, (1, 1), value=-1))(x)
     assert found.tolist() == [255, 1, 2, 3, 255]
+
+
+def test_a_shape_that_would_be_less_than_0_for_other_sizes_is_compiled_by_itself() -> None:
+    """Of the gradient of a convolution, whose image and window both change."""
+    x, w = torch.randn(5, 4, 6, 7, requires_grad=True), torch.randn(4, 4, 3, 3, requires_grad=True)
+    found, wanted = compiled(F.conv2d, dynamic=True)(x, w), F.conv2d(x, w)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    found, wanted = (torch.autograd.grad(each, (x, w), torch.ones_like(wanted)) for each in (found, wanted))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)

@@ -124,9 +124,9 @@ class SizeClass:
 
     def _traced(self, sizes: Sizes) -> GraphModule:
         numbers, mode = self._numbers(sizes), FakeTensorMode(allow_non_fake_inputs=True)
-        with mode:
-            fakes = [_fake(value, numbers) for value in self._values()]
         try:
+            with mode:
+                fakes = [_fake(value, numbers) for value in self._values()]
             return traced(self._module, mode, fakes)
         except (RuntimeError, ValueError, TypeError) as error:
             raise NotOne(f"torch cannot trace it for all sizes: {str(error).splitlines()[0]}") from error
