@@ -607,3 +607,11 @@ def test_a_shape_that_would_be_less_than_0_for_other_sizes_is_compiled_by_itself
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
     found, wanted = (torch.autograd.grad(each, (x, w), torch.ones_like(wanted)) for each in (found, wanted))
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_shapes_change_in_graphs_with_effects() -> None:
+    """As checks of errors are: what keeps their order is no array."""
+    run = compiled(lambda x: torch.linalg.inv(x * 2), dynamic=True)
+    for n in (2, 3, 20):
+        x = torch.randn(2, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(n)) + 4 * torch.eye(n)
+        torch.testing.assert_close(run(x), torch.linalg.inv(x * 2))

@@ -106,7 +106,8 @@ class SizeClass:
         sizes = self._sizes(arguments)
         numbers = self._numbers(sizes)
         for value, argument in zip(self._values(), arguments, strict=True):
-            if isinstance(value, torch.Tensor) and tuple(argument.stride()) != _at(value.stride(), numbers):
+            is_token = argument is None  # of effects
+            if not is_token and isinstance(value, torch.Tensor) and argument.stride() != _at(value.stride(), numbers):
                 return None
         return sizes
 
