@@ -156,8 +156,8 @@ class WarpGroupCosts:
     """From the end of products of parts to the end of the kernel that adds them, at least. 32 x 4096 x 14336 takes an
     H100 41.5 us whole, 43.6 in two parts (2026-11-27)."""
     added_up: float = 1000.0
-    """The same where the kernel that reads the sum adds up parts, which takes it longer by loads that wait for no
-    launch: of a step of decoding for 4 sequences, a norm that adds up four parts of 4 x 2048 by 0.5 us."""
+    """The same where the kernel that reads the sum adds up parts, whose loads wait for no launch. Estimated: no kernel
+    was timed with and without."""
     finish_bytes: float = 1500.0
     """Bytes of partial results that are written and read again in a cycle of the GPU."""
 
