@@ -73,11 +73,12 @@ class Product:
     stands for it.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
-    what follows; arrives: whether TMA can bring all of it by subtiles of tiles. row: columns that a tile has to have,
-    as what follows reduces rows and reads them again; else 1. precision: how f32 operands are multiplied, `default f32
-    tf32 bf16`; `f32` and `f16` of 16 bits say how they are summed. is_grouped: whether they are in groups whose ends
-    are data; blocks then go their own ways. has_rest: whether data cuts K, so that what is left of a step has a loop of
-    its own, in which threads bring the operands.
+    what follows; arrives: whether TMA can bring all of it by subtiles of tiles. reads_vectors: whether something smaller
+    is read, but for single numbers. row: columns that a tile has to have, as what follows reduces rows and reads them
+    again; else 1. precision: how f32 operands are multiplied, `default f32 tf32 bf16`; `f32` and `f16` of 16 bits say
+    how they are summed. is_grouped: whether they are in groups whose ends are data; blocks then go their own ways.
+    has_rest: whether data cuts K, so that what is left of a step has a loop of its own, in which threads bring the
+    operands.
     block: elements of K of a block that is scaled before blocks are added up, 0 where none is; a step along K is one.
     alike: neighboring columns whose blocks have one scale, 0 where there are no such groups. scales: arrays that blocks
     are scaled by, and that TMA brings in the stage of the operands (stage-scales).
@@ -119,6 +120,7 @@ class Product:
     costly: int = 0
     instructions: int = 1
     returns: bool = False
+    reads_vectors: bool = False
     arrives: bool = False
     row: int = 1
     precision: str = "default"
@@ -210,6 +212,7 @@ def product_of(kernel: FusedOp) -> Product:
         costly=sum(is_costly(o) for o in epilogue),
         instructions=1 + sum(map(instructions_of, epilogue)),
         returns=bool(returned),
+        reads_vectors=any(isinstance(v, BlockArgument) and 1 < size_of(v) < size for o in after for v in o.operands),
         arrives=all(is_elementwise(o) and _is_boxed(v, shape_of(op.results[0])) for o, v in returned),
         row=row_extent(kernel),
         precision=precision_of(op) or "default",
