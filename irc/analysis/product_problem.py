@@ -73,7 +73,7 @@ class Product:
     stands for it.
     stored: bytes of results for each element of a product. cheap, costly: elementwise ops that follow, for each element
     of the result; instructions: those of a thread for them. returns: whether something of the result's size is read by
-    what follows; arrives: whether TMA can bring all of it by subtiles of tiles. reads_vectors: whether something smaller
+    what follows; arrives: whether TMA can bring all of it by subtiles of tiles. reads_vectors: whether something less
     is read, but for single numbers. row: columns that a tile has to have, as what follows reduces rows and reads them
     again; else 1. precision: how f32 operands are multiplied, `default f32 tf32 bf16`; `f32` and `f16` of 16 bits say
     how they are summed. is_grouped: whether they are in groups whose ends are data; blocks then go their own ways.
