@@ -110,10 +110,11 @@ def _warp_group(product: Product, machine: Target, given: ConfigAttr, blocking: 
 
 
 def _waits_for_vectors(product: Product, blocking: Blocking) -> bool:
-    """Whether TMA brings the vectors that the epilogue reads: where products take half the time of others, and consumer
-    groups do not take turns."""
+    """Whether TMA brings the vectors that the epilogue reads: where products take half the time of others, consumer
+    groups do not take turns, and no arrays of the result's size want as many stages."""
     is_short = product.lhs.is_float and product.lhs.size == 1 and not product.block
-    return is_short and product.reads_vectors and blocking.schedule == "persistent" and blocking.split == 1
+    is_alone = product.reads_vectors and not product.returns
+    return is_short and is_alone and blocking.schedule == "persistent" and blocking.split == 1
 
 
 def _exchanged(product: Product, tile: TileSizes, schedule: str) -> int:

@@ -81,6 +81,21 @@ def test_scales_come_in_the_stages_of_their_blocks(blocks: int, rows: int) -> No
     assert counts.conflicts == 0
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(1, 256), (256, 1)])
+def test_a_single_row_is_an_operand_and_no_scale(rows: int, columns: int) -> None:
+    """Threads write it to the buffer of the product, and TMA brings the scales beside it."""
+    program = lowered(
+        f"""
+        func f(x: f8e4m3[{rows}, 8, 128], w: f8e4m3[{columns}, 8, 128], s: f32[8]) -> f32[{rows}, {columns}] {{
+            p = matmul(x, w, lhs_batch=[1], rhs_batch=[1], lhs_contract=[2], rhs_contract=[2])
+            return sum(p * s[:, None, None], axis=0)
+        }}
+        """
+    )
+    program.check()
+    program.check(lazy=True)
+
+
 @pytest.mark.parametrize(("columns", "stages"), [(4800, 8), (4864, 7)])
 def test_tiles_have_columns_of_one_scale(columns: int, stages: int) -> None:
     """128, and neither 96 nor 160, which would fill the last round of tiles better. Stages have room for scales that

@@ -12,6 +12,7 @@ from drawing import long
 from numerics.lowered import Lowered, lowered
 from xdsl.dialects.builtin import ModuleOp
 
+import irc
 from irc.dialects import cuda
 from irc.interpreters.sim import SimulationError
 
@@ -610,3 +611,18 @@ def test_vectors_of_an_epilogue_come_through_shared_memory_where_the_config_says
     assert counts.executions("cuda.tma_load") == 2 * 3 * (
         2 * 2 + 3 * 2
     )  # two operands of two steps, vectors of subtiles
+
+
+@pytest.mark.parametrize("result", ["bf16", "f32"])
+@pytest.mark.parametrize("rows", [128, 2048])
+def test_arrays_beside_vectors_of_an_epilogue_leave_room(rows: int, result: str) -> None:
+    """The stages of vectors that a product of f8 gets by itself are none of arrays of the result's size."""
+    irc.compile(
+        f"""
+        func f(x: f8e4m3[{rows}, 4096], w: f8e4m3[8192, 4096], v: f32[8192], c: f32[{rows}],
+               r: bf16[{rows}, 8192]) -> {result}[{rows}, 8192] {{
+            return cast(cast(x @ transpose(w), f32) * v[None, :] * c[:, None] + cast(r, f32), {result})
+        }}
+        """,
+        target="sim",
+    )

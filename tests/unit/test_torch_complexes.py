@@ -122,6 +122,21 @@ def test_numbers_that_are_not_finite() -> None:
         torch.testing.assert_close(compiled(function)(*arrays), function(*arrays), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_arrays_beside_complex_numbers_have_the_type_of_torch(dtype: torch.dtype) -> None:
+    """torch has no complex numbers of bf16: their parts are f32."""
+    x, wide = torch.randn(3, 4).to(dtype), torch.tensor(1 + 2j, dtype=torch.complex128)
+    functions: list[Callable[[Tensor], Tensor]] = [
+        lambda x: (x * 2j).abs(),
+        lambda x: (x + (1 + 2j)).real,
+        lambda x: (2j - x).imag,
+        lambda x: (x * wide).abs(),
+        lambda x: torch.where(x > 0, x, wide).abs(),
+    ]
+    for function in functions:
+        torch.testing.assert_close(compiled(function)(x), function(x), rtol=2e-2, atol=2e-2)
+
+
 def test_a_view_stays_a_view() -> None:
     x = torch.randn(3, 2)
     z = compiled(torch.view_as_complex)(x)

@@ -595,9 +595,20 @@ def test_a_number_that_a_type_does_not_have_is_an_error_as_in_torch(function: An
 
 
 def test_unsigned_numbers_below_0_wrap_as_in_torch() -> None:
+    """But where an array is padded."""
     x = torch.tensor([1, 2, 3], dtype=torch.uint8)
-    found = compiled(lambda x: nn.functional.pad(x, (1, 1), value=-1))(x)
-    assert found.tolist() == [255, 1, 2, 3, 255]
+    found = compiled(lambda x: x.index_fill(0, torch.tensor([0]), -1).masked_fill(x == 3, -2))(x)
+    assert found.tolist() == [255, 2, 254]
+    with pytest.raises(RuntimeError, match="cannot be converted to type uint8_t without overflow"):
+        compiled(lambda x: nn.functional.pad(x, (1, 1), value=-1))(x)
+
+
+def test_sizes_of_0_are_of_no_class() -> None:
+    run = compiled(lambda x: (x * 2).sum(0))
+    for rows in (5, 0, 0, 5, 1):
+        x = torch.randn(rows, 3)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        torch.testing.assert_close(run(x), (x * 2).sum(0))
 
 
 def test_a_shape_that_would_be_less_than_0_for_other_sizes_is_compiled_by_itself() -> None:

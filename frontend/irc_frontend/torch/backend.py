@@ -276,7 +276,7 @@ class _Shapes:
         with self._lock:
             found = next((each for each in self._classes if each[0].has(arguments)), None)
             if found is None:
-                if len(self._classes) >= MAX_CLASSES:
+                if len(self._classes) >= MAX_CLASSES or any(each.of(arguments) < each.least for each in self._symbols):
                     return None
                 try:
                     found = self._new_class(arguments)

@@ -192,7 +192,7 @@ def _complex(value: Any, like: Parts) -> Parts:
     if isinstance(value, Parts):
         return value
     if isinstance(value, Tensor):
-        value = value.to(like.real.dtype) if not value.is_floating_point() else value
+        value = value.to(_part_type(value.dtype) if value.is_floating_point() else like.real.dtype)
         return Parts(value, torch.zeros_like(value))
     number = complex(value)
     return Parts(like.real.new_full((), number.real), like.real.new_full((), number.imag))
@@ -205,8 +205,21 @@ def _first_parts(*values: Any) -> Parts:
     if found is not None:
         return found
     x = next(each for each in leaves if isinstance(each, Tensor))
-    real = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    real = x.to(_part_type(x.dtype))
     return Parts(real, torch.zeros_like(real))
+
+
+def _as_part(value: Any) -> Any:
+    """A real number or array, as what parts are multiplied with."""
+    is_real = isinstance(value, Tensor) and value.is_floating_point()
+    return value.to(_part_type(value.dtype)) if is_real else value
+
+
+def _part_type(dtype: torch.dtype) -> torch.dtype:
+    """The type of the parts of what a real array and a complex number give: torch has no complex numbers of bf16."""
+    if not dtype.is_floating_point:
+        return torch.get_default_dtype()
+    return torch.float32 if dtype is torch.bfloat16 else dtype
 
 
 RULES: dict[Any, Callable[..., Any]] = {}
@@ -390,14 +403,14 @@ def _mul(x: Any, y: Any) -> Parts:
     if not isinstance(x, Parts):
         x, y = y, x
     if isinstance(x, Parts) and not isinstance(y, Parts | complex):
-        return x.scaled(y)
+        return x.scaled(_as_part(y))
     return _complex(x, _first_parts(x, y)).times(_complex(y, _first_parts(x, y)))
 
 
 @_rule(aten.div.Tensor, aten.div.Scalar)
 def _div(x: Any, y: Any) -> Parts:
     if not isinstance(y, Parts | complex):
-        return x.each(lambda part: part / y)
+        return x.each(lambda part: part / _as_part(y))
     x, y = (_complex(each, _first_parts(x, y)) for each in (x, y))
     size = torch.maximum(y.real.abs(), y.imag.abs())  # a square of it may be out of range
     scaled = y.each(lambda part: part / size)

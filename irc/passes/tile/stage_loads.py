@@ -44,16 +44,16 @@ class StageLoadsPass(ProgramPass):
 
 def _stage(program: tile.ProgramOp, loop: tile.ForTilesOp, machine: Target) -> None:
     config = config_of(program)
-    stages = config.load_stages or LOAD_STAGES
     for subtiles in [op for op in loop.body.block.ops if isinstance(op, scf.ForOp) and not _multiplies(op)]:
         loads = [op for op in subtiles.body.block.ops if isinstance(op, tile.LoadOp)]
         loads = [op for op in loads if _is_staged(op, with_vectors=config.load_stages is not None)]
         if not loads:
             continue
-        size = max(tile_bytes(op.result) for op in loads)
+        sizes = {op.result.type: tile_bytes(op.result) for op in loads}.values()
+        held = LOAD_STAGES * max(sizes) if config.load_stages is None else config.load_stages * sum(sizes)
         stored = max((tile_bytes(op.tile) for op in subtiles.body.block.ops if isinstance(op, tile.StoreOp)), default=0)
         room = block_memory(machine, config.occupancy)
-        if stages * size > shared_left(room, expected_bytes(program), exchanged=stored):
+        if held > shared_left(room, expected_bytes(program), exchanged=stored):
             continue
         for load in loads:
             copied(load, subtiles)

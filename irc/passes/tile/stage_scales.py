@@ -21,6 +21,7 @@ from irc.dialects.tile import element_type_of, shape_of
 from irc.ir.dtypes import element_of
 from irc.ir.rewriting import Inserter
 from irc.ir.targets import TENSOR_MAP_ALIGNMENT, target_of
+from irc.scheduling.dependences import needed_by
 from irc.scheduling.schedules import is_begun_anew
 from irc.scheduling.shared_memory import expected_bytes
 from irc.scheduling.streamed_operands import copied
@@ -34,7 +35,8 @@ class StageScalesPass(ProgramPass):
     nobody waits for global memory.
 
     A vector is a box of its array. A number comes with its neighbors in the same 16 bytes. Left alone are loads of
-    whole tiles, those that TMA cannot make, and programs whose stages leave no room.
+    whole tiles, operands that threads write to buffers, as a single row, loads that TMA cannot make, and programs whose
+    stages leave no room.
     """
 
     name: ClassVar[str] = "stage-scales"
@@ -49,11 +51,13 @@ class StageScalesPass(ProgramPass):
         for loop in [op for op in program.walk() if isinstance(op, scf.ForOp)]:
             dots = [op for op in loop.body.block.ops if isinstance(op, tile.DotOp)]
             if len(dots) == 1 and is_begun_anew(dots[0]):
-                _stage(program, loop)
+                _stage(program, loop, dots[0])
 
 
-def _stage(program: tile.ProgramOp, loop: scf.ForOp) -> None:
-    loads = [op for op in loop.body.block.ops if isinstance(op, tile.LoadOp) and op.other is None]
+def _stage(program: tile.ProgramOp, loop: scf.ForOp, dot: tile.DotOp) -> None:
+    block = loop.body.block
+    operands = needed_by([dot, *(op for op in block.ops if isinstance(op, tile.WriteOp))], block)
+    loads = [op for op in block.ops if isinstance(op, tile.LoadOp) and op.other is None and op not in operands]
     vectors = [op for op in loads if is_vector_load(op)]
     numbers = {op: place for op in loads if (place := _place_of_number(op)) is not None}
     config = config_of(program)

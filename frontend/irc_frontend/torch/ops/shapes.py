@@ -12,7 +12,7 @@ from irc_frontend.casts import wide
 from irc_frontend.elementwise import Number
 from irc_frontend.tensor import Tensor
 from irc_frontend.torch.ops.elementwise import common_element
-from irc_frontend.torch.rules import as_stored, rule
+from irc_frontend.torch.rules import Left, as_stored, rule
 
 aten = torch.ops.aten
 
@@ -183,7 +183,9 @@ def _repeat(x: Tensor, repeats: Sequence[int]) -> Tensor:
 
 @rule(aten.constant_pad_nd.default)
 def _constant_pad(x: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
-    """`pad` has pairs from the last axis on; negative widths cut."""
+    """`pad` has pairs from the last axis on; negative widths cut. Numbers below 0 do not wrap, as they do elsewhere."""
+    if x.element.startswith("u") and value < 0:
+        raise Left(f"{value} as {x.element}")
     pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + list(zip(pad[-2::-2], pad[::-2], strict=True))
     ranges = zip(pairs, x.shape, strict=True)
     cut = x[tuple(slice(max(0, -low), extent - max(0, -high)) for (low, high), extent in ranges)]
