@@ -27,6 +27,12 @@ SHARED = ("attention", "train_mlp")
 """Examples of several functions that launch equal kernels: in a dump of all, the name is that of the first one."""
 
 
+MOVED = {"heads": ("factor-reductions", "scale-exponents", "arrange-convolutions", "recompute-nd")}
+"""Passes by examples, behind which the passes before them find more when they run again, as a dump's do up to
+split-reductions: factor-reductions takes a division away from where a permute could not pass it, and cancel-permutes
+moves the permute. Kernels are others then."""
+
+
 def points() -> dict[str, list[int]]:
     """For each example the numbers of the passes behind which its dumps go on; behind the last there is nothing."""
     names = DIMS if SWEEP or MANY else some([name for name in DIMS if name not in SHARED], 4)
@@ -59,10 +65,14 @@ def test_dumps_go_on(name: str, numbers: list[int], tmp_path: Path, capsys: pyte
     for number in numbers:
         file = files[number]
         assert irc_opt.main([str(file), "-p", "all", "-o", str(tmp_path / "on.mlir")]) == 0
-        assert (tmp_path / "on.mlir").read_text() == whole, file.name
-        if MANY or SWEEP or number in numbers[::3]:
+        is_moved = ALL[number - 1] in MOVED.get(name, ())
+        assert ((tmp_path / "on.mlir").read_text() == whole) is not is_moved, file.name
+        if not is_moved and (MANY or SWEEP or number in numbers[::3]):
             assert name in SHARED or emitted(file, capsys) == compiled, file.name
         if not SWEEP and number != numbers[0]:
             continue
         for found, wanted in zip(simulated(file, tmp_path / file.stem), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted, file.name)
+            if is_moved:
+                np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=0.02, atol=0.02)
+            else:
+                np.testing.assert_array_equal(found, wanted, file.name)
