@@ -270,10 +270,9 @@ def choose_permute(kernel: FusedOp) -> ConfigAttr:
     unrolled = Unrolled(kernel)
     read = zip(kernel.inputs, unrolled.places, strict=True)
     loaded = sum(_words(value) * places for value, places in read if prod(shape_of(value)) * LARGE >= elements)
-    words = max(loaded, MAX_LOADED / unrolled.most_elements)
-    while height * width * words > MAX_LOADED * PERMUTE_WARPS * 32 and height * width > TALLEST:
+    words, threads = max(loaded, MAX_LOADED / unrolled.most_elements), PERMUTE_WARPS * 32
+    while height * width * words > MAX_LOADED * threads and height * width > TALLEST:
         height, width = (height, width // 2) if width > height else (height // 2, width)
-    threads = PERMUTE_WARPS * 32
     is_small = [1 < prod(shape_of(value)) < elements / LARGE for value in kernel.inputs]
     waits = any(is_small) and height * width <= FEW_ELEMENTS * threads
     occupancy = WAITING_THREADS // threads if waits else None
