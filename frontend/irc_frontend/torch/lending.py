@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -106,7 +106,7 @@ def copied_together(arrays: Sequence[Tensor]) -> list[list[int]]:
     return list(launches.values())
 
 
-def copy(launches: Sequence[Sequence[int]], destinations: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
+def copy_each(launches: Sequence[Sequence[int]], destinations: Sequence[Tensor], sources: Sequence[Tensor]) -> None:
     """Copies arrays by the launches of `copied_together`."""
     for numbers in launches:
         if len(numbers) > 1:
@@ -122,7 +122,11 @@ class Copies:
     def __init__(self) -> None:
         self._sources: list[Tensor] = []
         self._makers: list[Callable[[], Tensor]] = []
-        self._launches: list[list[int]] = []
+
+    @cached_property
+    def _launches(self) -> list[list[int]]:
+        """When all are known: the first replay asks."""
+        return copied_together(self._sources)
 
     def add(self, arrays: Sequence[Tensor]) -> list[Copy]:
         """Copies out arrays of one storage. RuntimeError where they are of several element types."""
@@ -142,13 +146,12 @@ class Copies:
         number = len(self._sources)
         self._sources.append(source)
         self._makers.append(_maker(source))
-        self._launches = copied_together(self._sources)
         return number
 
     def made(self) -> list[Tensor]:
         """New copies of the memory as it is now."""
         copies = [make() for make in self._makers]
-        copy(self._launches, copies, self._sources)
+        copy_each(self._launches, copies, self._sources)
         return copies
 
 

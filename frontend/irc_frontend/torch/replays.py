@@ -43,7 +43,7 @@ from irc_frontend.torch.lending import (
     Result,
     View,
     copied_together,
-    copy,
+    copy_each,
     given,
     lent,
     planned,
@@ -153,7 +153,7 @@ class _Recording:
 
     def replay(self, arguments: Sequence[Any]) -> list[Any]:
         assert self._graph is not None
-        copy(self._launches, self._inputs, [arguments[number] for number in self._copied])
+        copy_each(self._launches, self._inputs, [arguments[number] for number in self._copied])
         self._graph.replay()
         if self._written:  # as an op of torch that writes says it
             torch.autograd.graph.increment_version([arguments[number] for number in self._written])
